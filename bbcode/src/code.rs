@@ -255,16 +255,7 @@ impl BBCode {
 
     /// The type of an operand, as far as the code says.
     pub fn operand_type(&self, operand: &Operand<Ids>) -> Type {
-        match operand {
-            Operand::Value(value) => self.inst(*value).map_or(Type::Untyped, |inst| inst.ty.clone()),
-            Operand::Argument(argument) => {
-                argument.index().and_then(|index| self.argtypes.get(index)).cloned().unwrap_or(Type::Untyped)
-            }
-            Operand::Constant(constant) => constant.ty(),
-            Operand::Quote(constant) => constant.ty(),
-            Operand::Global(global) => global.known_value().map_or(Type::Untyped, |value| value.scalar_type().into()),
-            Operand::Nested(_) => Type::Untyped,
-        }
+        operand.ty(&self.argtypes, |value| self.inst(value).map(|inst| inst.ty.clone()))
     }
 }
 

@@ -16,6 +16,7 @@ use crate::names::{Names, NumberedNames, write_name};
 use crate::primitives::{self, Primitive};
 use crate::scalar::Scalar;
 use crate::stmt::Stmt;
+use crate::types::Type;
 
 /// An operand of a statement.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -166,6 +167,19 @@ thread_local! {
 }
 
 impl<N: Names> Operand<N> {
+    /// The type of the operand, as far as it can be known without running anything, given the types of the arguments, `_1` first, and of values.
+    pub fn ty(&self, argtypes: &[Type], value: impl FnOnce(N::Value) -> Option<Type>) -> Type {
+        let known = match self {
+            Operand::Value(name) => value(*name),
+            Operand::Argument(argument) => argument.index().and_then(|index| argtypes.get(index)).cloned(),
+            Operand::Constant(constant) => Some(constant.ty()),
+            Operand::Quote(constant) => Some(constant.ty()),
+            Operand::Global(global) => global.known_value().map(|value| value.scalar_type().into()),
+            Operand::Nested(_) => None,
+        };
+        known.unwrap_or(Type::Untyped)
+    }
+
     /// The global `module.name`. Of primitives, which code that is made names again and again, nothing new is made.
     pub fn global(module: &str, name: &str) -> Self {
         let new = || Arc::new(GlobalRef::new(module, name));

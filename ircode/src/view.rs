@@ -153,16 +153,7 @@ impl<'a, N: Names> View<'a, N> {
 
     /// The type of an operand, as far as the body says.
     pub fn operand_type(&self, operand: &Operand<N>) -> Type {
-        let known = match operand {
-            Operand::Value(value) => {
-                self.value_index(*value).and_then(|i| self.statements.get(i)).map(|s| s.ty.clone())
-            }
-            Operand::Argument(argument) => argument.index().and_then(|i| self.argtypes.get(i)).cloned(),
-            Operand::Constant(constant) => Some(constant.ty()),
-            Operand::Quote(constant) => Some(constant.ty()),
-            Operand::Global(_) | Operand::Nested(_) => None,
-        };
-        known.unwrap_or(Type::Untyped)
+        operand.ty(self.argtypes, |value| Some(self.statements.get(self.value_index(value)?)?.ty.clone()))
     }
 }
 

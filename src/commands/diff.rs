@@ -8,7 +8,7 @@ use clap::Args;
 use ircode::Module;
 use serde_json::json;
 
-use super::{Failure, diagnose, fail, read_once, select, try_output};
+use super::{Failure, fail, read_once, select, try_output};
 
 /// Compare two programs up to renaming, and show what changed.
 ///
@@ -49,11 +49,8 @@ impl Diff {
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self.compare() {
             Ok(true) => Ok(()),
-            Ok(false) => std::process::exit(DIFFERENT.into()),
-            Err(failure) => {
-                diagnose(&failure.message);
-                std::process::exit(TROUBLE.into());
-            }
+            Ok(false) => Err(Failure { message: String::new(), status: DIFFERENT }),
+            Err(failure) => Err(Failure { status: TROUBLE, ..failure }),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use bbkit::{Input, Mismatch, roundtrip, roundtrip_declarations};
 use clap::Args;
+use ircode::wording::counted;
 
 use super::tables::Tables;
 use super::{Failure, diagnose, fail, output, read_once};
@@ -49,7 +50,9 @@ impl Roundtrip {
                 }
             }
         }
-        output(&format!("{functions} functions, {statements} statements, {mismatches} mismatches\n"));
+        let (functions, statements) = (counted(functions, "function"), counted(statements, "statement"));
+        let found = if mismatches == 1 { "1 mismatch".to_string() } else { format!("{mismatches} mismatches") };
+        output(&format!("{functions}, {statements}, {found}\n"));
         if mismatches > 0 || unreadable { fail("") } else { Ok(()) }
     }
 }

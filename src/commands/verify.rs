@@ -2,6 +2,7 @@
 
 use bbkit::Input;
 use clap::Args;
+use ircode::wording::counted;
 
 use super::tables::Tables;
 use super::{Failure, diagnose, fail, output, read_once};
@@ -40,13 +41,13 @@ impl Verify {
                 Ok(()) => {
                     let problems = tables.problems();
                     problems.iter().for_each(|problem| diagnose(&format!("{problem}\n --> {file}")));
-                    let plural = if count == 1 { "" } else { "s" };
+                    let functions = counted(count, "function");
                     if violations == 0 {
                         let verdict = if problems.is_empty() { "valid" } else { "valid, but the tables are not" };
-                        output(&format!("{file}: {count} function{plural}, {verdict}\n"));
+                        output(&format!("{file}: {functions}, {verdict}\n"));
                         failed |= !problems.is_empty();
                     } else {
-                        output(&format!("{file}: {count} function{plural}, {violations} not valid\n"));
+                        output(&format!("{file}: {functions}, {violations} not valid\n"));
                         failed = true;
                     }
                 }
