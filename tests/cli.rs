@@ -206,10 +206,10 @@ fn an_output_that_cannot_be_written_is_an_error() {
 #[test]
 fn standard_input_is_read_once() {
     let rules = "grad - --args [3.0] --rules -";
-    for (command, status) in [("verify - -", 1), ("roundtrip - -", 1), ("diff - -", 2), (rules, 1)] {
+    for command in ["verify - -", "roundtrip - -", "diff - -", rules] {
         let output = bbkit(&command.split(' ').collect::<Vec<_>>(), F.as_bytes());
         assert!(stderr(&output).contains("standard input can be read only once"), "{command}: {}", stderr(&output));
-        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(status), ""), "{command}");
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{command}");
     }
 }
 
@@ -391,16 +391,16 @@ fn programs_are_reduced_by_a_command() {
     assert!(output.status.success() && stdout(&output).is_empty(), "{}", stderr(&output));
     let shown = stdout(&bbkit(&["show", &result]));
     assert!(shown.contains("goto #2") && !shown.contains("sin") && !shown.contains("mul_float"), "{shown}");
-    for (options, expected) in [
-        (["--test", "echo out; echo err >&2; false {}"], "the command fails. It prints:\nout\nerr"),
-        (["--test", "echo {}"], "does not print `nothing of the kind`"),
-        (["--test", "sleep 10; echo {}"], "ran for more than 0.2 seconds"),
-        (["--test", "true"], "by `{}`"),
+    for (options, status, expected) in [
+        (["--test", "echo out; echo err >&2; false {}"], 1, "the command fails. It prints:\nout\nerr"),
+        (["--test", "echo {}"], 1, "does not print `nothing of the kind`"),
+        (["--test", "sleep 10; echo {}"], 1, "ran for more than 0.2 seconds"),
+        (["--test", "true"], 2, "by `{}`"),
     ] {
         let more = ["--expect", "nothing of the kind", "--timeout", "0.2"];
         let more = if options[1].contains("false") { &more[2..] } else { &more };
         let output = bbkit(&[&["reduce", "examples/power.ir"], options.as_slice(), more].concat());
-        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(output.status.code(), Some(status));
         assert!(stderr(&output).contains(expected) && stdout(&output).is_empty(), "{}", stderr(&output));
     }
     let left: Vec<_> = std::fs::read_dir(&folder.0).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -442,6 +442,6 @@ fn declarations_go_there_and_back_too() {
     let text = "class Shape\n    scale::Float64\nend\nclass Circle <: Shape\n    r::Float64\nend\n";
     assert!(bbkit(&["roundtrip", "-"], text.as_bytes()).status.success());
     let output = bbkit(&["roundtrip", "-"], text.replace("class Shape", "class Form").as_bytes());
-    assert_eq!(stdout(&output), "0 functions, 0 statements, 1 mismatches\n");
+    assert_eq!(stdout(&output), "0 functions, 0 statements, 1 mismatch\n");
     assert!(stderr(&output).contains("no class `Shape` is declared before it"), "{}", stderr(&output));
 }

@@ -93,7 +93,13 @@ fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
         next += 1;
         let body = &module.functions()[function].body;
         for (stmt, ty) in body.stmts.stmts().iter().zip(body.stmts.types()) {
-            let of_one = |ty: &Type| module.methods(&format!("(::{ty})")).to_vec();
+            let of_path = |path: &str| {
+                [path, path.rsplit('.').next().unwrap_or_default()].map(|name| module.methods(name)).concat()
+            };
+            let of_one = |ty: &Type| match ty {
+                Type::Function(path) => of_path(path),
+                ty => module.methods(&format!("(::{ty})")).to_vec(),
+            };
             let of_value = |ty: &Type| match ty {
                 Type::Union(members) => members.iter().flat_map(of_one).collect(),
                 ty => of_one(ty),
@@ -104,10 +110,7 @@ fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
                     callee.into_iter().collect()
                 }
                 Stmt::Call(call) => match module.callee(&call.callee) {
-                    Some(Callee::Unknown(path)) => {
-                        let plain = path.rsplit('.').next().unwrap_or_default();
-                        [module.methods(&path), module.methods(plain)].concat()
-                    }
+                    Some(Callee::Unknown(path)) => of_path(&path),
                     // One of several methods, perhaps.
                     Some(Callee::Primitive(primitive))
                         if call.args.iter().any(|arg| matches!(body.operand_type(arg), Type::Union(_))) =>
