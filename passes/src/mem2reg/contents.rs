@@ -3,9 +3,10 @@
 //! φs may be needed at the iterated dominance frontiers of the assignments, and a walk over the dominator tree says what comes to them and to
 //! the reads (Cytron, Ferrante, Rosen, Wegman and Zadeck, *Efficiently Computing Static Single Assignment Form and the Control Dependence
 //! Graph*, 1991). A variable is first taken to live only below the block that dominates all that reads or writes it, as most do: most places where
-//! ways meet have nothing to do with it. Where that is not so, it is followed through the whole function. Where there are many such places still,
-//! those are left out where the variable is not live (pruned SSA: Choi, Cytron, Ferrante, *Automatic Construction of Sparse Data Flow Evaluation
-//! Graphs*, 1991). Those φs that a read needs are then solved for, optimistically: one stands only where different contents meet.
+//! ways meet have nothing to do with it. Where that is not so, it is followed through the whole function. Places from where control does not
+//! come to a read are left out, and where there are many still, those where the variable is not live (pruned SSA: Choi, Cytron, Ferrante,
+//! *Automatic Construction of Sparse Data Flow Evaluation Graphs*, 1991). Those φs that a read needs are then solved for, optimistically: one
+//! stands only where different contents meet.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -132,9 +133,9 @@ struct BlocksOf {
     changed: Vec<usize>,
 }
 
-/// If there are more places than this where different contents of a variable may meet, it is found out first where it is live. That takes time in the
+/// If more ways than this lead to places where different contents of a variable may meet, it is found out first where it is live. That takes time in the
 /// blocks where it is, and mostly there are few such places.
-const FEW: usize = 16;
+const FEW: usize = 32;
 
 struct Construction<'a> {
     slots: &'a Slots,
@@ -147,6 +148,10 @@ struct Construction<'a> {
     caught: Vec<usize>,
     /// Where what exceptions bring meets other ways.
     behind_catches: Vec<usize>,
+    /// By block: its place in reverse postorder.
+    rank: Vec<usize>,
+    /// By block: the first place in reverse postorder of a block that control may come to from there: a way back leads to the header of a loop.
+    first_ahead: Vec<usize>,
     contents: Contents,
     /// The φs that some read needs, by number.
     needed: Vec<bool>,
@@ -167,6 +172,16 @@ impl<'a> Construction<'a> {
             };
         }
         let catches: Vec<usize> = (0..blocks).filter(|&block| is_catch(block)).collect();
+        let mut rank = vec![0; blocks];
+        for (position, block) in graph.graph().postorder().into_iter().rev().enumerate() {
+            rank[block] = position;
+        }
+        let loops = graph.graph().loops();
+        let first_ahead = (0..blocks).map(|block| {
+            let outermost = loops.child_toward(None, loops.innermost(block)).and_then(|id| loops.get(id));
+            outermost.map_or(rank[block], |outermost| rank[outermost.header].min(rank[block]))
+        });
+        let first_ahead = first_ahead.collect();
         let mut construction = Construction {
             slots,
             graph,
@@ -175,6 +190,8 @@ impl<'a> Construction<'a> {
             starts,
             caught,
             behind_catches: Vec::new(),
+            rank,
+            first_ahead,
             contents: Contents { phis: Vec::new(), before: Vec::new(), known: vec![true; slots.slots.len()] },
             needed: Vec::new(),
         };
@@ -189,7 +206,7 @@ impl<'a> Construction<'a> {
         self.caught[block] > 0 && self.caught[block] == self.tree.depth(block)
     }
 
-    /// The blocks of the iterated dominance frontier of `assigned` that are wanted, unless there are more than `most`. `seen` says with which
+    /// The blocks of the iterated dominance frontier of `assigned` that are wanted, unless more than `most` ways lead to them. `seen` says with which
     /// stamp a block was seen last, and goes with the stamp of this time.
     fn iterated_frontier(
         &self,
@@ -199,11 +216,12 @@ impl<'a> Construction<'a> {
         wanted: impl Fn(usize) -> bool,
     ) -> Option<Vec<usize>> {
         let mut work = assigned.to_vec();
-        let mut found = Vec::new();
+        let (mut found, mut ways) = (Vec::new(), 0);
         while let Some(block) = work.pop() {
             for join in self.frontiers.of(block) {
                 if wanted(join) && std::mem::replace(&mut seen[join], stamp) != stamp {
-                    if found.len() == most {
+                    ways += self.graph.graph().predecessors(join).len();
+                    if ways > most {
                         return None;
                     }
                     found.push(join);
@@ -350,7 +368,9 @@ impl<'a> Construction<'a> {
             let of = std::mem::take(&mut blocks_of[slot]);
             let mut work = of.changed.clone();
             work.retain(|&block| below == Some(block) || is_below(block));
-            let joins = self.joins(&work, (&mut seen, slot), FEW, is_below).unwrap_or_else(|| {
+            let last_use = of.used.iter().map(|&block| self.rank[block]).max();
+            let may_be_used = |block: usize| last_use >= Some(self.first_ahead[block]) && is_below(block);
+            let joins = self.joins(&work, (&mut seen, slot), FEW, may_be_used).unwrap_or_else(|| {
                 self.mark_live(slot, &of, below, &mut written, &mut live);
                 let is_live_below = |block: usize| is_below(block) && live[block] == slot;
                 self.joins(&work, (&mut seen_live, slot), usize::MAX, is_live_below).unwrap_or_default()
@@ -402,10 +422,7 @@ impl<'a> Construction<'a> {
     /// Finds what the φs that are needed give. They only go from unknown to one thing, and from there to what differs; they are visited in reverse
     /// postorder, so that one stands only once what comes before it is known.
     fn solve(&mut self) {
-        let mut rank = vec![0; self.starts.len()];
-        for (position, block) in self.graph.graph().postorder().into_iter().rev().enumerate() {
-            rank[block] = position;
-        }
+        let rank = &self.rank;
         let phis = &mut self.contents.phis;
         let mut users: Vec<Vec<usize>> = vec![Vec::new(); phis.len()];
         let mut queued = self.needed.clone();
