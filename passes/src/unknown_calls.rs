@@ -21,7 +21,7 @@ pub const NAME: &str = "unknown-calls";
 /// So does a call of arithmetic, or of a function of arrays, on what is `nothing` where it stands: Julia has no such methods. Its compiler writes such calls where it
 /// has asked whether a value is of another type.
 ///
-/// Foreign functions that copy elements are known to [`copy_elements`](crate::copy_elements), which this does first.
+/// Foreign functions that copy elements are known to [`copy_elements`], which this does first.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let catches = bb.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_)));
     if catches || context.function.is_empty() {

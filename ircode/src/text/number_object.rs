@@ -165,7 +165,6 @@ fn range(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::parse_function;
     use crate::stmt::Stmt;
 
