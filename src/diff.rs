@@ -8,11 +8,12 @@ mod rows;
 mod shown;
 mod side;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use bbcode::{BBCode, InstId};
+use bbcode::{BBCode, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::text::print_declaration;
 use ircode::{Declaration, Function, Module, Name, Operand, Stmt};
@@ -85,7 +86,7 @@ impl ModuleDiff {
 /// Names of values and blocks make no difference, nor does the order in which blocks other than the entry are laid out
 /// — with the gotos that a layout asks for —, the order of the entries of a φ, or that of the φs of a block. Functions
 /// are compared with those of the same name; if each program has exactly one, these two, whatever they are called and call themselves. The
-/// order of functions and of types makes no difference either.
+/// order of functions and of types makes no difference either, nor by which of Julia's modules `===`, `isa` and `<:` are called, as listings do not say.
 ///
 /// Nothing is taken for equal that is not: what stands for what is guessed, and then compared. Of programs that are equal,
 /// everything is matched by the colour refinement of their graphs. Of others, blocks are matched by walking both graphs
@@ -159,8 +160,35 @@ fn function_diff(a: Option<&Function<BBCode>>, b: Option<&Function<BBCode>>, opt
         _ => None,
     };
     let name = b.or(a).map_or_else(|| Name::from(""), |function| function.name.clone());
-    let renamed = a.filter(|a| a.name != name).map(|a| called(a, &name));
-    FunctionDiff { name, change, rows: rows::rows(renamed.as_ref().or(a), b, options) }
+    let [a, b] = [a.map(with_builtins_named_once), b.map(with_builtins_named_once)];
+    let renamed = a.as_deref().filter(|a| a.name != name).map(|a| called(a, &name));
+    FunctionDiff { name, change, rows: rows::rows(renamed.as_ref().or(a.as_deref()), b.as_deref(), options) }
+}
+
+/// Functions of Julia's compiler that print without the module by which they are called, between their operands. Nothing can be called like them.
+const BUILTINS: &[&str] = &["===", "isa", "<:"];
+
+/// The function, in which these are called without a module.
+fn with_builtins_named_once(function: &Function<BBCode>) -> Cow<'_, Function<BBCode>> {
+    let is_renamed = |stmt: &Stmt<Ids>| match stmt {
+        Stmt::Call(call) => matches!(&call.callee, Operand::Global(global)
+            if matches!(global.module.as_str(), "Base" | "Core") && BUILTINS.contains(&global.name.as_str())),
+        _ => false,
+    };
+    let renamed = function.body.all_insts().filter(|(_, inst)| is_renamed(&inst.stmt)).map(|(id, _)| id);
+    let renamed: Vec<InstId> = renamed.collect();
+    if renamed.is_empty() {
+        return Cow::Borrowed(function);
+    }
+    let mut function = function.clone();
+    for id in renamed {
+        if let Some(Stmt::Call(call)) = function.body.inst_mut(id).map(|inst| &mut inst.stmt)
+            && let Operand::Global(global) = &call.callee
+        {
+            call.callee = Operand::global("", &global.name.clone());
+        }
+    }
+    Cow::Owned(function)
 }
 
 /// A function that calls itself by another name. What is called by that name in it is another function, and is told apart.

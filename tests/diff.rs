@@ -407,6 +407,18 @@ fn long_programs_are_compared() {
     }
 }
 
+/// A listing does not say in which module what it shows between its operands is.
+#[test]
+fn builtins_are_the_same_with_and_without_their_module() {
+    let listing = "1 ─ %1 = (_2 === 1)::Bool\n│   %2 = (_2 isa Int64)::Bool\n│   %3 = Core.tuple(%1, %2)::Tuple{Bool, Bool}\n└──      return %3\n";
+    let dump = listing.replace("(_2 === 1)", "Core.:(===)(_2, 1)").replace("(_2 isa Int64)", "Core.isa(_2, Int64)");
+    assert_eq!(compared(listing, &dump), "");
+    // An operator may be one of the program's own.
+    let [own, known] =
+        ["(_2 + 1)::Any", "Base.:+(_2, 1)::Any"].map(|call| format!("1 ─ %1 = {call}\n└──      return %1\n"));
+    assert_ne!(compared(&own, &known), "");
+}
+
 /// Two programs of one function each.
 fn compared(a: &str, b: &str) -> String {
     let read = |text: &str| to_bbcode(&ircode::parse_module(text).unwrap().module).unwrap();

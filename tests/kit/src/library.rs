@@ -122,7 +122,7 @@ fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
                     None => {
                         let shown = call.callee.as_constant().and_then(|constant| constant.shown_object());
                         let ty = shown.map_or_else(|| body.operand_type(&call.callee), |(ty, _)| ty);
-                        of_value(&ty.widened().unwrap_or(ty))
+                        of_value(&module.dispatch_type(&ty))
                     }
                 },
                 Stmt::Expr(expr) if expr.head == Head::New => of_value(ty),
