@@ -29,13 +29,16 @@ function asks_for_integers(ir, rows::Columns)
         Meta.isexpr(stmt, :call) && tells_integers(builtin_name(stmt.args[1]), map(known_object, stmt.args[2:end])) &&
             any(x -> is_open(argument_type(ir, rows, x)), stmt.args[2:end]) && return true
         made = Meta.isexpr(stmt, :new) ? (CC.widenconst(rows.types[i]),) : ()
-        objects = Any[x isa Union{Core.SSAValue,Argument} ? nothing : known_object(x) for x in operands_of(stmt)]
+        objects = Any[x isa Union{Core.SSAValue,Argument} ? nothing : known_object(x) for x in passed_on(stmt)]
         called = Meta.isexpr(stmt, :invoke) ? instance_of(stmt.args[1]) : nothing
         called === nothing || push!(objects, Base.unwrap_unionall(called.specTypes))
         any(x -> any(f -> function_asks_for_integers(f, seen), functions_in(x)), (objects..., made...)) && return true
     end
     return false
 end
+
+"The operands of a statement but the function of Julia's compiler that it calls."
+passed_on(@nospecialize(stmt)) = Meta.isexpr(stmt, :call) && builtin_name(stmt.args[1]) !== nothing ? stmt.args[2:end] : operands_of(stmt)
 
 "The types of functions that an object is or holds, or that are parameters of a type."
 function functions_in(@nospecialize(x), found = Any[])
@@ -49,7 +52,7 @@ end
 function function_asks_for_integers(@nospecialize(ty), seen)
     ty in seen && return false
     push!(seen, ty)
-    ty === typeof(isa) || ty === typeof(typeof) && return true
+    ty <: Union{typeof(isa),typeof(typeof)} && return true
     ty isa DataType && is_of_program(ty.name.module) || return false
     methods = methods_of_type(ty)
     return any(takes_one_of_both, methods) || any(method -> source_asks_for_integers(method, seen), methods)
@@ -79,7 +82,8 @@ function source_asks_for_integers(method::Method, seen)
         f = first(operands)
         f isa Union{Core.Builtin,Core.IntrinsicFunction} &&
             tells_integers(nameof(f), map(x -> x === :nothing ? nothing : x, operands[2:end])) && return true
-        any(x -> any(f -> function_asks_for_integers(f, seen), functions_in(x)), operands) && return true
+        passed = f isa Core.Builtin ? operands[2:end] : operands
+        any(x -> any(f -> function_asks_for_integers(f, seen), functions_in(x)), passed) && return true
     end
     return false
 end

@@ -5,10 +5,12 @@
 
 use std::fmt::Write as _;
 
-use bbkit::Differentiate;
 use bbkit::compiled::Effort;
+use bbkit::exec::Value;
 use bbkit::ircode::{IRCode, Module, Type, parse_module};
 use bbkit::passes::FunctionBuilder;
+use bbkit::passes::reverse_mode::Carrier;
+use bbkit::{Differentiate, GradientOptions, gradient_with};
 
 fn close(a: f64, b: f64, tolerance: f64) -> bool {
     (a - b).abs() <= tolerance * b.abs()
@@ -111,4 +113,63 @@ fn what_branches_give_is_found_thousands_of_blocks_later() {
     let mut dx = f64::NAN;
     let value = gradient.call((0.9,), &mut dx).unwrap();
     assert!(close(value, expected, 1e-12) && close(dx, slope, 1e-9), "{value}, {dx}, not {expected}, {slope}");
+}
+
+/// `x = 1.01 x` until it is above 1, sixty times at most, then `x = sin(x)`, and all that several times over: from each of the sixty places
+/// the way leads to the same block.
+#[test]
+fn many_ways_lead_to_one_block_in_each_round() {
+    let (rungs, rounds) = (60, 7);
+    let mut f = FunctionBuilder::new("f", Type::FLOAT64);
+    let (x, n) = (f.parameter("x", Type::FLOAT64), f.parameter("n", Type::INT64));
+    let (value, left) = (f.variable("value", Type::FLOAT64), f.variable("left", Type::INT64));
+    let (head, body, merge, exit) = (f.block(), f.block(), f.block(), f.block());
+    f.set(value, x);
+    f.set(left, n);
+    f.goto(head);
+    f.switch_to(head);
+    let before = f.get(left);
+    let more = f.call("Base.slt_int", [0.into(), before.clone()], Type::BOOL);
+    f.branch(more, body, exit);
+    f.switch_to(body);
+    for _ in 0..rungs {
+        let old = f.get(value);
+        let new = f.call("Base.mul_float", [old, 1.01.into()], Type::FLOAT64);
+        f.set(value, new.clone());
+        let (below, next) = (f.call("Base.lt_float", [new, 1.0.into()], Type::BOOL), f.block());
+        f.branch(below, next, merge);
+        f.switch_to(next);
+    }
+    f.goto(merge);
+    f.switch_to(merge);
+    let reached = f.get(value);
+    let sine = f.call("Base.sin", [reached], Type::FLOAT64);
+    f.set(value, sine);
+    let fewer = f.call("Base.sub_int", [before, 1.into()], Type::INT64);
+    f.set(left, fewer);
+    f.goto(head);
+    f.switch_to(exit);
+    let result = f.get(value);
+    f.ret(result);
+    let mut module = Module::new();
+    module.add_function(f.finish().unwrap().map(|body| IRCode::try_from(body)).unwrap()).unwrap();
+
+    let (mut expected, mut slope) = (0.7_f64, 1.0);
+    for _ in 0..rounds {
+        for _ in 0..rungs {
+            (expected, slope) = (expected * 1.01, slope * 1.01);
+            if expected >= 1.0 {
+                break;
+            }
+        }
+        slope *= expected.cos();
+        expected = expected.sin();
+    }
+    let args = [Value::from(0.7), Value::from(rounds)];
+    for carrier in [Carrier::Stacks, Carrier::LinearMaps] {
+        let found = gradient_with(&module, "f", &args, &GradientOptions::new().carrier(carrier)).unwrap();
+        let (value, slopes) = (found.value.as_float().unwrap(), &found.gradient);
+        let dx = slopes[0].as_float().unwrap();
+        assert!(close(value, expected, 1e-12) && close(dx, slope, 1e-9), "{value}, {dx}, not {expected}, {slope}");
+    }
 }

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use hashbrown::HashMap;
+
 use super::balanced::is_balanced;
 use super::capitals::parse_type_in_capitals;
 use super::dead_jumps;
@@ -539,7 +541,8 @@ impl Building {
         }
         let has_numbers = self.uses_numbers();
         self.forget_costs();
-        let guessed = self.number_slots();
+        let numbered = self.number_slots();
+        let guessed: HashMap<Argument, Name> = numbered.iter().cloned().collect();
         let len = self.stmts.len();
         let ends = self.block_starts.iter().skip(1).copied().chain([len]);
         let ranges: Vec<Range<usize>> =
@@ -564,10 +567,7 @@ impl Building {
                 (1..argtypes.len())
                     .map(|index| match self.given.get(index - 1) {
                         Some((name, _)) => name.clone(),
-                        None => {
-                            let named = guessed.iter().find(|(argument, _)| argument.index() == Some(index));
-                            named.map(|(_, name)| name.clone())
-                        }
+                        None => guessed.get(&Argument::from_index(index)).cloned(),
                     })
                     .collect(),
             ),
@@ -586,7 +586,7 @@ impl Building {
         };
         let varargs = self.varargs;
         let function = Function { name, parameters, varargs, result: self.result.unwrap_or(Type::Untyped), body };
-        let guessed_order = guessed.into_iter().map(|(_, name)| name).collect();
+        let guessed_order = numbered.into_iter().map(|(_, name)| name).collect();
         Ok((function, SourceMap { statements: self.spans, headerless, guessed_order, has_numbers }))
     }
 

@@ -63,8 +63,8 @@ impl Meanings {
         }
         let functions = names_of_functions(slots, insts.clone());
         let values = names_of_values(insts.clone());
-        let mut seen: HashSet<&Name> = HashSet::new();
-        let mut names: Vec<Name> = Vec::new();
+        let is_argument = |name: &&Name| !types.contains(*name) && !functions.contains(*name);
+        let (mut seen, mut names): (HashSet<Name>, Vec<Name>) = Default::default();
         for (stmt, _) in insts {
             stmt.for_each_operand(&mut |operand| {
                 let name = match operand {
@@ -72,10 +72,8 @@ impl Meanings {
                     Operand::Constant(Constant::Function(name)) => values.get(name),
                     _ => None,
                 };
-                let name =
-                    name.and_then(|name| slots.places.get_key_value(name).map(|(name, _)| name).or(values.get(name)));
-                if let Some(name) = name.filter(|name| !types.contains(*name) && !functions.contains(*name))
-                    && seen.insert(name)
+                if let Some(name) = name.filter(is_argument)
+                    && seen.insert(name.clone())
                 {
                     names.push(name.clone());
                 }

@@ -197,8 +197,8 @@ impl<'a> Construction<'a> {
         };
         construction.contents.before = vec![Content::Open; slots.accesses.len()];
         let mut seen = vec![usize::MAX; blocks];
-        let all = construction.iterated_frontier(&catches, (&mut seen, 0), usize::MAX, |_| true);
-        construction.behind_catches = all.unwrap_or_default();
+        construction.behind_catches =
+            construction.joins(&catches, (&mut seen, 0), usize::MAX, |_| true).unwrap_or_default();
         construction
     }
 
@@ -206,9 +206,10 @@ impl<'a> Construction<'a> {
         self.caught[block] > 0 && self.caught[block] == self.tree.depth(block)
     }
 
-    /// The blocks of the iterated dominance frontier of `assigned` that are wanted, unless more than `most` ways lead to them. `seen` says with which
+    /// The blocks where different contents of a variable that is assigned in these may meet: those of the iterated dominance frontier, and where what
+    /// exceptions bring meets other ways. Only those that are wanted; none if more than `most` ways lead to them on the frontier. `seen` says with which
     /// stamp a block was seen last, and goes with the stamp of this time.
-    fn iterated_frontier(
+    fn joins(
         &self,
         assigned: &[usize],
         (seen, stamp): (&mut [usize], usize),
@@ -229,21 +230,9 @@ impl<'a> Construction<'a> {
                 }
             }
         }
-        Some(found)
-    }
-
-    /// The blocks where different contents of a variable that is assigned in these may meet: as [`Self::iterated_frontier`], and behind handlers.
-    fn joins(
-        &self,
-        assigned: &[usize],
-        (seen, stamp): (&mut [usize], usize),
-        most: usize,
-        wanted: impl Fn(usize) -> bool,
-    ) -> Option<Vec<usize>> {
-        let mut joins = self.iterated_frontier(assigned, (seen, stamp), most, &wanted)?;
         let behind_catches = self.behind_catches.iter().copied().filter(|&join| wanted(join));
-        joins.extend(behind_catches.filter(|&join| std::mem::replace(&mut seen[join], stamp) != stamp));
-        Some(joins)
+        found.extend(behind_catches.filter(|&join| std::mem::replace(&mut seen[join], stamp) != stamp));
+        Some(found)
     }
 
     /// Marks the blocks at whose start a variable is live, backwards from where it is used and no further than the root. `marks` says by which
