@@ -162,8 +162,8 @@ fn listed(input: &Input, asked: &str) -> String {
 pub(crate) fn verified(input: &Input) -> Result<(), Failure> {
     let mut problems = Vec::new();
     for function in input.module.functions() {
-        if let Err(problem) = input.verify(&function.name) {
-            problems.push(problem);
+        if let Err(violations) = function.body.verify() {
+            problems.push(input.describe_violations(&function.name, &violations));
         }
     }
     if let Err(violations) = ircode::verify_tables(&input.module, |body| &body.argtypes) {

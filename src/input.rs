@@ -9,8 +9,8 @@ use ircode::diagnostic::{Diagnostic, Severity, render_from_line};
 use ircode::json::{Dump, DumpReader};
 use ircode::text::SourceMap;
 use ircode::{
-    BlockNumber, CompactError, Compaction, IRCode, JsonError, Module, Name, Origin, Renumbered, SSAValue, TextError,
-    from_json, parse_module_with_parameters,
+    BlockNumber, CompactError, Compaction, IRCode, JsonError, Module, Name, Origin, Positions, Renumbered, SSAValue, TextError,
+    Violations, from_json, parse_module_with_parameters,
 };
 use passes::PassError;
 use passes::rules::{RuleError, RuleErrorKind};
@@ -294,14 +294,8 @@ impl Input {
         matches!(self.maps.as_slice(), [only] if only.headerless)
     }
 
-    /// Verifies a function.
-    ///
-    /// # Errors
-    ///
-    /// What violates the verifier's conditions, drawn on the source where there is one.
-    pub fn verify(&self, function: &str) -> Result<(), String> {
-        let Some(found) = self.module.function(function) else { return Ok(()) };
-        let Err(violations) = found.body.verify() else { return Ok(()) };
+    /// What violates the verifier's conditions in a function, drawn on the source where there is one.
+    pub fn describe_violations(&self, function: &str, violations: &Violations<Positions>) -> String {
         let map = self.map(function);
         let mut text = String::new();
         for violation in violations.0.iter().take(MOST_VIOLATIONS) {
@@ -329,7 +323,7 @@ impl Input {
         if let Some(more) = violations.0.len().checked_sub(MOST_VIOLATIONS).filter(|&more| more > 0) {
             text.push_str(&format!("error: … and {more} more in this function\n"));
         }
-        Err(text.trim_end().to_string())
+        text.trim_end().to_string()
     }
 }
 

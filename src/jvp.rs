@@ -1,5 +1,7 @@
 //! From a module to a derivative in a direction, in one step.
 
+use std::collections::BTreeSet;
+
 use bbcode::BBCode;
 use exec::{Limits, Machine, Value, share_objects};
 use ircode::{IRCode, Module, Name, Type};
@@ -27,8 +29,11 @@ pub struct Jvp {
 
 /// The value of a function and its derivatives in some directions, by forward-mode differentiation. A direction has one
 /// tangent for each argument, in the form that [`ircode::tangents`] describes: a float for a float, a tuple for a tuple or an immutable
-/// struct, an array for an array, `nothing` where the type has none; and for any argument `nothing` is zero. [`Machine::tangent_from_json`] and [`Machine::zero_tangent`] make
+/// struct, an array for an array, `nothing` where the type has none. [`Machine::tangent_from_json`] and [`Machine::zero_tangent`] make
 /// them. Types of arguments that the function does not declare are taken from `args`.
+///
+/// For any argument `nothing` is zero. With respect to a float that is `nothing` in all directions the function is not differentiated: what is
+/// done with it needs no derivative.
 ///
 /// Objects among the arguments and tangents are changed in place as the function changes them; a direction that shares objects with the arguments,
 /// or with a direction before it, is copied first. Where two arguments are one object, their tangents must be one object, too, and only there.
@@ -79,17 +84,26 @@ pub fn jvp_with(
 ) -> Result<Jvp, GradientError> {
     let forms = Forms::of(module, name, args);
     let machine = Machine::with_limits(module, options.limits);
-    let directions = directions.iter().map(|direction| forms.complete(&machine, direction));
-    let directions = directions.collect::<Result<Vec<_>, _>>()?;
+    let completed = directions.iter().map(|direction| forms.complete(&machine, direction));
+    let mut completed = completed.collect::<Result<Vec<_>, _>>()?;
     drop(machine);
     let types: Vec<Type> = args.iter().map(Value::type_of).collect();
     let name = &module.full_name(name);
     check_arity(module, name, args.len())?;
-    let derived_as = Options { directions: directions.len(), ..Options::default() };
+    let constants = constants(module, name, args, directions);
+    for direction in &mut completed {
+        for &index in &constants {
+            if let Some(tangent) = direction.get_mut(index) {
+                *tangent = Value::Nothing;
+            }
+        }
+    }
+    let with_respect_to = (!constants.is_empty()).then(|| with_tangents(module, name, &completed));
+    let derived_as = Options { directions: completed.len(), with_respect_to };
     let (derived, derivative) = jvp_function(module, name, &types, &derived_as)?;
     let machine = Machine::with_limits(&derived, options.limits);
     let mut all = packed(&machine, module, name, args)?;
-    for direction in directions {
+    for direction in completed {
         let given = packed(&machine, module, name, &direction)?;
         // What changes its argument would change the tangent, too, or that of another direction.
         let own = if share_objects(&all, &given) { machine.copies(&given).map_err(run_error)? } else { given };
@@ -103,6 +117,29 @@ pub fn jvp_with(
     Ok(Jvp { value, tangents, module: derived, name: derivative, ran })
 }
 
+/// The floats among the arguments that are left out of all directions, counted from 0.
+fn constants(module: &Module<IRCode>, name: &str, args: &[Value], directions: &[Vec<Value>]) -> Vec<usize> {
+    let own = first_collected(module, name).unwrap_or(args.len());
+    let is_left_out = |index: usize| directions.iter().all(|given| matches!(given.get(index), Some(Value::Nothing)));
+    let floats = args.iter().take(own).enumerate().filter(|(_, arg)| arg.as_float().is_some());
+    floats.map(|(index, _)| index).filter(|index| is_left_out(*index)).collect()
+}
+
+/// The numbers of the parameters that have a tangent in one of the directions: 2 is `_2`.
+fn with_tangents(module: &Module<IRCode>, name: &str, directions: &[Vec<Value>]) -> Vec<usize> {
+    let last = first_collected(module, name).unwrap_or(usize::MAX);
+    let tangents = directions.iter().flat_map(|direction| direction.iter().enumerate());
+    let given = tangents.filter(|(_, tangent)| !matches!(tangent, Value::Nothing));
+    let numbers: BTreeSet<usize> = given.map(|(index, _)| index.min(last) + 2).collect();
+    numbers.into_iter().collect()
+}
+
+/// How many arguments a function takes before it collects those that follow, if it collects any.
+fn first_collected(module: &Module<IRCode>, name: &str) -> Option<usize> {
+    let collecting = module.function(name).filter(|function| function.varargs);
+    collecting.map(|function| function.body.argtypes.len().saturating_sub(2))
+}
+
 /// Arguments, or their tangents, as a derivative takes them: what the function collects, its derivative takes as a tuple.
 pub(crate) fn packed(
     machine: &Machine<'_>,
@@ -110,10 +147,7 @@ pub(crate) fn packed(
     name: &str,
     values: &[Value],
 ) -> Result<Vec<Value>, GradientError> {
-    let collecting = module.function(name).filter(|function| function.varargs);
-    let Some(fixed) = collecting.map(|function| function.body.argtypes.len().saturating_sub(2)) else {
-        return Ok(values.to_vec());
-    };
+    let Some(fixed) = first_collected(module, name) else { return Ok(values.to_vec()) };
     let (own, collected) = values.split_at(fixed.min(values.len()));
     let mut all = own.to_vec();
     all.push(machine.tuple(collected.to_vec()).map_err(run_error)?);

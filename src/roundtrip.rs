@@ -3,6 +3,7 @@
 use std::fmt;
 
 use bbcode::{BBCode, ConversionError};
+use ircode::json::Dump;
 use ircode::wording::counted;
 use ircode::{
     Function, IRCode, JuliaVersion, Module, Style, from_json, parse_module, print_function, print_module, to_json,
@@ -54,8 +55,7 @@ pub fn roundtrip_declarations<F>(module: &Module<F>) -> Vec<Mismatch> {
     }
     let text = print_module(&declarations, Style::Bbkit);
     let read = parse_module(&text).map(|parsed| parsed.module).map_err(|error| error.to_string());
-    let json = to_json(&declarations);
-    let loaded = json.and_then(|json| from_json(&json).map_err(|error| error.to_string()));
+    let loaded = dump(&declarations).and_then(|json| from_json(&json).map_err(|error| error.to_string()));
     for (way, back) in [("text (bbkit)", read), ("json", loaded)] {
         let problem = match back {
             Ok(back) if back == declarations => continue,
@@ -157,9 +157,9 @@ impl Ways {
     fn json(&self, function: &Function<IRCode>) -> Result<(), String> {
         let mut module = Module::new();
         module.add_function(function.clone()).map_err(|error| error.to_string())?;
-        let json = (self.carry)(to_json(&module)?);
+        let json = (self.carry)(dump(&module)?);
         let back: Module<IRCode> = from_json(&json).map_err(|error| error.to_string())?;
-        if back == module { Ok(()) } else { Err(first_difference(&to_json(&module)?, &to_json(&back)?)) }
+        if back == module { Ok(()) } else { Err(first_difference(&dump(&module)?, &dump(&back)?)) }
     }
 
     fn bbcode_and_back(&self, bb: &BBCode) -> Result<(), String> {
@@ -178,20 +178,24 @@ impl Ways {
         module
             .add_function(Function::new("f", ircode::Type::Untyped, bb.clone()))
             .map_err(|error| error.to_string())?;
-        let json = (self.carry)(to_json(&module)?);
+        let json = (self.carry)(dump(&module)?);
         let back: Module<BBCode> = from_json(&json).map_err(|error| error.to_string())?;
-        if back == module { Ok(()) } else { Err(first_difference(&to_json(&module)?, &to_json(&back)?)) }
+        if back == module { Ok(()) } else { Err(first_difference(&dump(&module)?, &dump(&back)?)) }
     }
 }
 
 /// Says where two functions differ that must be equal: their dumps hold a statement a line.
 fn different(function: &Function<IRCode>, back: &Function<IRCode>) -> Result<(), String> {
-    let dump = |function: &Function<IRCode>| {
+    let alone = |function: &Function<IRCode>| {
         let mut module = Module::new();
         module.add_function(function.clone()).map_err(|error| error.to_string())?;
-        to_json(&module)
+        dump(&module)
     };
-    Err(first_difference(&dump(function)?, &dump(back)?))
+    Err(first_difference(&alone(function)?, &alone(back)?))
+}
+
+fn dump<F: Dump>(module: &Module<F>) -> Result<String, String> {
+    to_json(module).map_err(|error| error.to_string())
 }
 
 /// The part of a line where another begins to differ.

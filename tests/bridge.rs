@@ -102,7 +102,7 @@ fn read(path: PathBuf) -> Result<Module<IRCode>, String> {
 }
 
 fn write(path: PathBuf, module: &Module<IRCode>) -> Result<(), String> {
-    fs::write(path, to_json(module)?).map_err(|error| error.to_string())
+    to_json(module).and_then(|json| fs::write(path, json)).map_err(|error| error.to_string())
 }
 
 fn through_bbkit(folder: &Path, name: &str, entry: &Json) -> Result<(), String> {

@@ -86,7 +86,8 @@ fn a_planted_bug_is_found() {
 fn what_is_around_a_listing_moves_no_error() {
     let text = "julia> @code_typed f(1)\nCodeInfo(\n1 ─      goto #2\n2 ─ %2 = Base.sub_int(%9, 1)::Int64\n└──      return %2\n) => Int64\n";
     let input = Input::parse("session", text, &[]).expect("a listing");
-    let error = input.verify("").expect_err("%9 is not there");
+    let violations = input.module.functions()[0].body.verify().expect_err("%9 is not there");
+    let error = input.describe_violations("", &violations);
     assert!(
         error.contains("--> session:4:5\n") && error.contains("4 | 2 ─ %2 = Base.sub_int(%9, 1)::Int64\n"),
         "{error}"

@@ -16,7 +16,8 @@ use super::{Failure, before_result, fail, output};
 /// The value of a function and its derivative in a direction, by forward-mode differentiation.
 ///
 /// A direction has one tangent an argument: a number for a float, a list for an array and for the fields of a tuple or a struct, null where
-/// there is none. null in the place of an argument that has one is zero.
+/// there is none. null in the place of an argument that has one is zero; with respect to a number that is null in all directions the function is
+/// not differentiated.
 #[derive(Args)]
 #[command(
     name = "jvp",
@@ -115,6 +116,10 @@ pub(super) fn direction(
     }
     let mut direction = Vec::new();
     for (index, (json, arg)) in tangents.iter().zip(args).enumerate() {
+        if json.is_null() {
+            direction.push(Value::Nothing);
+            continue;
+        }
         let ty = declared.get(index + 1).filter(|ty| !ty.is_unknown()).cloned().unwrap_or_else(|| arg.type_of());
         let problem =
             |place: &str, what: String| Failure::new(format!("{option}: the argument _{}{place}: {what}", index + 2));

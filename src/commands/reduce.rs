@@ -127,7 +127,7 @@ impl Reduce {
     fn text(&self, module: &Module<IRCode>) -> Result<String, Failure> {
         match self.form {
             Form::Text => Ok(print_module(module, Style::Bbkit)),
-            Form::Json => to_json(module).map_err(Failure::new),
+            Form::Json => Ok(to_json(module)?),
         }
     }
 

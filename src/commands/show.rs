@@ -145,7 +145,7 @@ pub(crate) fn shown(input: &mut Input, form: Form, style: Style) -> Result<Strin
             ([only], _) if input.module.declarations().next().is_none() => print_function(only, style),
             _ => print_module(&input.module, style),
         },
-        Form::Json => to_json(&input.module).map_err(Failure::new)?,
+        Form::Json => to_json(&input.module)?,
         Form::Cfg => {
             let functions = input.module.functions();
             let titled = |function: &ircode::Function<ircode::IRCode>| match functions.len() {
@@ -165,7 +165,7 @@ pub(crate) fn shown(input: &mut Input, form: Form, style: Style) -> Result<Strin
             input.compact()?;
             let module = to_bbcode(&input.module)?;
             match (form, module.functions()) {
-                (Form::BbcodeJson, _) => to_json(&module).map_err(Failure::new)?,
+                (Form::BbcodeJson, _) => to_json(&module)?,
                 (_, [only]) if input.is_listing() => only.body.to_string(),
                 (_, []) => return fail("there are no functions"),
                 _ => bbcode::print_module(&module),

@@ -31,8 +31,8 @@ impl Verify {
                 tables.add(&input);
                 for function in input.module.functions() {
                     count += 1;
-                    if let Err(problem) = input.verify(&function.name) {
-                        diagnose(&problem);
+                    if let Err(found) = function.body.verify() {
+                        diagnose(&input.describe_violations(&function.name, &found));
                         violations += 1;
                     }
                 }

@@ -1,6 +1,6 @@
 //! Modules in JSON.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
@@ -82,17 +82,14 @@ pub(super) fn is_untyped(ty: &Type) -> bool {
 ///
 /// # Errors
 ///
-/// Why a function cannot be written, which is never so of verified code.
-pub fn to_json<F: Dump>(module: &Module<F>) -> Result<String, String> {
-    let written = || {
-        let mut writer = DumpWriter::new::<F>(Vec::new())?;
-        for function in module.functions() {
-            writer.function(function)?;
-        }
-        writer.finish(module.declarations())
-    };
-    let bytes = written().map_err(|error| error.to_string())?;
-    String::from_utf8(bytes).map_err(|error| error.to_string())
+/// As [`DumpWriter::function`], which verified code never gives.
+pub fn to_json<F: Dump>(module: &Module<F>) -> io::Result<String> {
+    let mut writer = DumpWriter::new::<F>(Vec::new())?;
+    for function in module.functions() {
+        writer.function(function)?;
+    }
+    let bytes = writer.finish(module.declarations())?;
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 /// Reads a module.

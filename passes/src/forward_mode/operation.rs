@@ -92,14 +92,18 @@ impl Classifier<'_> {
             Stmt::Phi(_) | Stmt::PhiC(_) | Stmt::Upsilon(_) => return Operation::Merge,
             _ => {}
         }
+        let is_exception = makes_exception(self.module, stmt, ty);
         // It is made to be thrown. What it holds is not followed, nor does holding it change anything.
-        if self.module.is_undeclared_exception(ty) && makes_exception(self.module, stmt, ty) {
+        if is_exception && self.module.is_undeclared_exception(ty) {
             return Operation::Exception;
         }
         if let Some((primitive, args)) = self.module.primitive_call(stmt) {
             // What always throws gives nothing to go on with.
             if *ty == Type::Bottom {
                 return Operation::Steps;
+            }
+            if is_exception {
+                return self.construct(ty, args);
             }
             let callee = match stmt {
                 Stmt::Call(call) => call.callee.clone(),
