@@ -195,7 +195,7 @@ fn rounding(subject: &Subject<'_>) -> f64 {
 }
 
 /// How much two numbers differ, relative to the larger or to a scale; 0 if both are the same infinity or no number.
-fn relative(a: f64, b: f64, scale: f64) -> f64 {
+pub(crate) fn relative(a: f64, b: f64, scale: f64) -> f64 {
     if a == b || a.is_nan() && b.is_nan() {
         return 0.0;
     }

@@ -5,6 +5,7 @@ use std::fmt;
 use exec::{Machine, Value};
 use ircode::{IRCode, Module};
 
+use crate::check::relative;
 use crate::directions::{Inputs, Prepared, chunk};
 use crate::engine::{Calls, Ran, RunOptions};
 use crate::hvp::{never_returns, second_derivative};
@@ -48,11 +49,7 @@ impl Hessian {
         for (i, row) in self.matrix.iter().enumerate() {
             for (j, a) in row.iter().enumerate().take(i) {
                 let b = self.matrix.get(j).and_then(|row| row.get(i)).copied().unwrap_or(f64::NAN);
-                if *a == b || a.is_nan() && b.is_nan() {
-                    continue;
-                }
-                let difference = (a - b).abs() / a.abs().max(b.abs()).max(1.0);
-                worst = worst.max(if difference.is_nan() { f64::INFINITY } else { difference });
+                worst = worst.max(relative(*a, b, 1.0));
             }
         }
         worst

@@ -9,8 +9,8 @@ use ircode::diagnostic::{Diagnostic, Severity, render_from_line};
 use ircode::json::{Dump, DumpReader};
 use ircode::text::SourceMap;
 use ircode::{
-    BlockNumber, CompactError, Compaction, IRCode, JsonError, Module, Name, Origin, Positions, Renumbered, SSAValue, TextError,
-    Violations, from_json, parse_module_with_parameters,
+    BlockNumber, CompactError, Compaction, IRCode, JsonError, Module, Name, Origin, Positions, Renumbered, SSAValue,
+    TextError, Violations, from_json, parse_module_with_parameters,
 };
 use passes::PassError;
 use passes::rules::{RuleError, RuleErrorKind};

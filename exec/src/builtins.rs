@@ -18,7 +18,6 @@ mod text;
 mod vectors;
 pub(crate) mod whole_arrays;
 
-pub(crate) use structs::field_types;
 pub(crate) use structs::splatted;
 #[cfg(feature = "native")]
 pub(crate) use tangents::USED_TWICE;
@@ -256,7 +255,7 @@ impl<'m> Runtime<'m> {
     /// A new struct of its first fields. Of the others those that are bits are zeros, which Julia leaves as they happen to be, and the rest are undefined.
     pub(crate) fn new_structure(&self, ty: Arc<StructInfo>, mut values: Vec<Value>) -> Result<Value, Fault> {
         if values.len() < ty.names.len() {
-            let types = structs::field_types(self.module, &ty.ty);
+            let types = self.module.field_types(&ty.ty);
             let given = values.len();
             for (index, field) in types.iter().enumerate().skip(given) {
                 if let Some(zero) = self.zero_bits(field)? {
@@ -293,7 +292,7 @@ impl<'m> Runtime<'m> {
                 zeros(&types)?.map(|values| self.named_tuple_of(fields, values)).transpose()?
             }
             other => {
-                let types = structs::field_types(self.module, other);
+                let types = self.module.field_types(other);
                 match (zeros(&types)?, struct_info(self.module, other, types.len())) {
                     (Some(values), Some(info)) => Some(self.structure(info, values)?),
                     _ => None,

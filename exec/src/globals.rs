@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use ircode::{GlobalConstant, GlobalPart, GlobalValue, Type};
 
-use crate::builtins::{Runtime, field_types};
+use crate::builtins::Runtime;
 use crate::constants::global_value;
 use crate::error::RunErrorKind;
 use crate::machine::Fault;
@@ -87,7 +87,7 @@ impl Runtime<'_> {
         match declared.value() {
             GlobalValue::Numbers { elements, .. } => Ok(elements.iter().cloned().map(Value::Scalar).collect()),
             GlobalValue::Elements { elements: parts, .. } | GlobalValue::Fields(parts) => {
-                let types = field_types(self.module, declared.ty());
+                let types = self.module.field_types(declared.ty());
                 let of = |at: usize| match declared.ty() {
                     Type::Array(array) => Some(&array.element),
                     Type::Tuple(types) => types.get(at),

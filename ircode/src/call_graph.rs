@@ -9,7 +9,6 @@ use crate::module::Module;
 use crate::names::Names;
 use crate::operand::Operand;
 use crate::primitives::ResultType;
-use crate::stmt::Stmt;
 use crate::tables::Declaration;
 use crate::view::Body;
 
@@ -60,7 +59,7 @@ impl<'m, F: Body> CallGraph<'m, F> {
         for (caller, function) in module.functions().iter().enumerate() {
             let mut known: HashSet<usize> = HashSet::new();
             function.body.for_each_stmt(&mut |stmt| {
-                let callee = called(stmt);
+                let callee = stmt.as_call().map(|(callee, _)| callee);
                 match callee.map(|callee| module.callee(callee)) {
                     Some(Some(Callee::Function(callee))) if known.insert(callee) => edges.push((caller, callee)),
                     Some(None | Some(Callee::Unknown(_))) => calls_unknown[caller] = true,
@@ -153,15 +152,6 @@ impl<'m, F: Body> CallGraph<'m, F> {
     /// strongly connected components (Tarjan 1972).
     pub fn bottom_up(&self) -> &[Vec<usize>] {
         &self.components.members
-    }
-}
-
-/// What a statement calls.
-fn called<N: Names>(stmt: &Stmt<N>) -> Option<&Operand<N>> {
-    match stmt {
-        Stmt::Call(call) => Some(&call.callee),
-        Stmt::Invoke(invoke) => Some(&invoke.callee),
-        _ => None,
     }
 }
 

@@ -87,6 +87,25 @@ impl<F> Module<F> {
         }
     }
 
+    /// The types of the fields, in order, of a struct that the module declares, mutable or not, or of a reference; none of what is neither.
+    ///
+    /// ```
+    /// use ircode::{IRCode, Module, Type, TypeDef};
+    ///
+    /// let mut module: Module<IRCode> = Module::new();
+    /// module.add_type(TypeDef::structure("Point", [("x".into(), Type::FLOAT64), ("n".into(), Type::INT64)]))?;
+    /// assert_eq!(module.field_types(&Type::named("Point")), [Type::FLOAT64, Type::INT64]);
+    /// assert_eq!(module.field_types(&Type::reference(Type::FLOAT64)), [Type::FLOAT64]);
+    /// assert!(module.field_types(&Type::FLOAT64).is_empty());
+    /// # Ok::<(), ircode::DefinedTwice>(())
+    /// ```
+    pub fn field_types(&self, ty: &Type) -> Vec<Type> {
+        match ty {
+            Type::Ref(element) => vec![(**element).clone()],
+            ty => self.struct_fields(ty).unwrap_or_default().into_iter().map(|(_, ty)| ty.clone()).collect(),
+        }
+    }
+
     /// Whether this is a mutable struct that the module declares.
     pub fn is_mutable_struct(&self, ty: &Type) -> bool {
         let Type::Named(name) = ty else { return false };

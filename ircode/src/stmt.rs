@@ -305,6 +305,28 @@ impl<N: Names> Stmt<N> {
         }
     }
 
+    /// What is called and with what, if this is a call: of a method that is chosen when it runs, or of one that the compiler chose.
+    ///
+    /// ```
+    /// use ircode::parse_function;
+    ///
+    /// let function = parse_function("
+    /// 1 ─ %1 = invoke Main.f(_2::Float64, 1)::Float64
+    /// └──      return %1
+    /// ")?;
+    /// let stmts = function.body.stmts.stmts();
+    /// assert_eq!(stmts[0].as_call().map(|(_, args)| args.len()), Some(2));
+    /// assert!(stmts[1].as_call().is_none());
+    /// # Ok::<(), ircode::TextError>(())
+    /// ```
+    pub fn as_call(&self) -> Option<(&Operand<N>, &[Operand<N>])> {
+        match self {
+            Stmt::Call(call) => Some((&call.callee, &call.args)),
+            Stmt::Invoke(invoke) => Some((&invoke.callee, &invoke.args)),
+            _ => None,
+        }
+    }
+
     /// Whether the statement must be the last of its block: goto, goto-if-not, return, enter, leave, switch.
     pub fn is_terminator(&self) -> bool {
         match self {

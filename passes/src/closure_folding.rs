@@ -286,11 +286,7 @@ impl Closures {
     }
 
     fn folded(&self, bb: &BBCode, module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Option<Folded> {
-        let (callee, args) = match stmt {
-            Stmt::Call(call) => (&call.callee, &call.args),
-            Stmt::Invoke(invoke) => (&invoke.callee, &invoke.args),
-            _ => return None,
-        };
+        let (callee, args) = stmt.as_call()?;
         if let Some(closure) = self.root(bb, callee) {
             let (function, count) = self.shape(closure)?;
             let takes = module.parameters_of(function)?.len();

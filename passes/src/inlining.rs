@@ -1,7 +1,7 @@
 //! Puts the bodies of functions in the place of calls of them.
 
 use bbcode::{BBCode, Ids, InstId};
-use ircode::{CallGraph, Callee, Function, Module, Name, Operand, Stmt};
+use ircode::{CallGraph, Callee, Function, Module, Name, Stmt};
 
 use crate::PassResult;
 
@@ -104,12 +104,7 @@ impl Calls {
 
 /// The function of the module that a statement calls.
 fn callee(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Option<usize> {
-    let callee: &Operand<Ids> = match stmt {
-        Stmt::Call(call) => &call.callee,
-        Stmt::Invoke(invoke) => &invoke.callee,
-        _ => return None,
-    };
-    match module.callee(callee)? {
+    match module.callee(stmt.as_call()?.0)? {
         Callee::Function(index) => Some(index),
         _ => None,
     }

@@ -143,11 +143,7 @@ struct Found {
 
 /// The value that a statement calls, and with what.
 fn called_value(stmt: &Stmt<Ids>) -> Option<(&Operand<Ids>, &[Operand<Ids>])> {
-    let (callee, args) = match stmt {
-        Stmt::Call(call) => (&call.callee, &call.args),
-        Stmt::Invoke(invoke) => (&invoke.callee, &invoke.args),
-        _ => return None,
-    };
+    let (callee, args) = stmt.as_call()?;
     let is_value = match callee {
         Operand::Value(_) | Operand::Argument(_) | Operand::Global(_) => true,
         callee => shown_type(callee).is_some(),

@@ -52,6 +52,7 @@ pub mod simplify;
 pub mod simplify_cfg;
 pub mod split_critical_edges;
 pub mod stack_hoisting;
+mod substitution;
 pub mod type_literals;
 pub mod typed_boxes;
 pub mod union_splitting;

@@ -99,12 +99,8 @@ fn converted(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> O
 
 /// The number of which a call of a type of floats makes one, and that type.
 fn constructed(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> Option<(Operand<Ids>, ScalarType)> {
-    let args = match &inst.stmt {
-        Stmt::Call(call) => &call.args,
-        Stmt::Invoke(invoke) => &invoke.args,
-        _ => return None,
-    };
-    let ([value], Some(Callee::Type(ty))) = (args.as_slice(), module.called(&inst.stmt)) else { return None };
+    let (_, [value]) = inst.stmt.as_call()? else { return None };
+    let Some(Callee::Type(ty)) = module.called(&inst.stmt) else { return None };
     let ty = ty.as_scalar().filter(|ty| ty.is_float())?;
     number_type(bb, value)?;
     Some((value.clone(), ty))

@@ -50,11 +50,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
 
 /// Whether [`run`] would change this call.
 pub(crate) fn changes(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> bool {
-    let args = match &inst.stmt {
-        Stmt::Call(call) => &call.args,
-        Stmt::Invoke(invoke) => &invoke.args,
-        _ => return false,
-    };
+    let Some((_, args)) = inst.stmt.as_call() else { return false };
     let is_literal = |arg: &Operand<Ids>| matches!(arg, Operand::Constant(Constant::Scalar(Scalar::Int64(_))));
     args.iter().any(is_literal)
         && args.iter().zip(wanted_types(bb, module, inst)).any(|(arg, wanted)| is_literal(arg) && wanted.is_some())

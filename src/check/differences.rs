@@ -3,6 +3,8 @@
 use exec::{Limits, Machine, RunError, Value};
 use ircode::{IRCode, Module, Scalar, ScalarType};
 
+use super::relative;
+
 /// How far a gradient of numbers is from central differences.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Differences {
@@ -56,7 +58,7 @@ pub fn compare_with_differences(
                         && *noise <= tolerance(scalar.scalar_type() != ScalarType::Float64) * scale(known, *difference)
                 })
                 .fold(None, |best: Option<(f64, f64)>, (difference, _)| {
-                    let error = relative(known, difference);
+                    let error = relative(known, difference, 1.0);
                     match best {
                         Some((_, least)) if least <= error => best,
                         _ => Some((difference, error)),
@@ -68,14 +70,6 @@ pub fn compare_with_differences(
         report.errors.push(best.map(|(_, error)| error));
     }
     Ok(report)
-}
-
-fn relative(a: f64, b: f64) -> f64 {
-    if a == b || a.is_nan() && b.is_nan() {
-        return 0.0;
-    }
-    let error = (a - b).abs() / scale(a, b);
-    if error.is_nan() { f64::INFINITY } else { error }
 }
 
 /// What an error is relative to.

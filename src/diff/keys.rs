@@ -138,10 +138,9 @@ pub(super) fn operand_key(operand: &Operand<Ids>) -> u64 {
 }
 
 fn kind(stmt: &Stmt<Ids>) -> u64 {
-    match stmt {
-        Stmt::Call(call) => hash((discriminant(stmt), operand_key(&call.callee))),
-        Stmt::Invoke(invoke) => hash((discriminant(stmt), operand_key(&invoke.callee))),
-        Stmt::Expr(expr) => hash((discriminant(stmt), &expr.head)),
+    match (stmt.as_call(), stmt) {
+        (Some((callee, _)), _) => hash((discriminant(stmt), operand_key(callee))),
+        (None, Stmt::Expr(expr)) => hash((discriminant(stmt), &expr.head)),
         _ => hash(discriminant(stmt)),
     }
 }

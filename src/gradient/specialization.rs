@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use bbcode::{BBCode, Ids};
-use ircode::{Callee, Constant, Function, Module, Name, Operand, Stmt, Type, method_of};
+use ircode::{Callee, Constant, Function, Module, Name, Operand, Type, method_of};
 use passes::{PassError, infer_types, run_on_function};
 
 /// Takes types that a function does not show from those of its arguments, of which it may collect the last in a tuple. Where the module itself calls it with something else, it keeps
@@ -81,12 +81,8 @@ fn called_with_others(module: &Module<BBCode>, name: &Name, declared: &[Type], g
     };
     for function in module.functions() {
         for (_, inst) in function.body.all_insts() {
-            let (callee, args) = match &inst.stmt {
-                Stmt::Call(call) => (Some(&call.callee), call.args.as_slice()),
-                Stmt::Invoke(invoke) => (Some(&invoke.callee), invoke.args.as_slice()),
-                _ => (None, [].as_slice()),
-            };
-            if callee.is_some_and(is_root) {
+            let call = inst.stmt.as_call();
+            if let Some((_, args)) = call.filter(|(callee, _)| is_root(callee)) {
                 for (at, declared, given) in &narrowed {
                     let passed = args.get(*at).map_or(Type::Untyped, |arg| function.body.operand_type(arg));
                     let says_nothing = passed.is_unknown() && declared.is_unknown();
@@ -98,7 +94,7 @@ fn called_with_others(module: &Module<BBCode>, name: &Name, declared: &[Type], g
             // As a value it may be called with anything.
             inst.stmt.for_each_operand(&mut |operand| {
                 let may_be = matches!(operand, Operand::Constant(Constant::Function(_)) | Operand::Global(_));
-                if may_be && !callee.is_some_and(|callee| std::ptr::eq(callee, operand)) && is_root(operand) {
+                if may_be && !call.is_some_and(|(callee, _)| std::ptr::eq(callee, operand)) && is_root(operand) {
                     kept.extend(&abstracts);
                 }
             });

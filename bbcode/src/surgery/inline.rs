@@ -112,11 +112,10 @@ impl BBCode {
     /// The operands of a call as the arguments of the function, itself first. Those that a vararg collects are still apart.
     fn arguments_for(&self, call: InstId, callee: &Function<BBCode>) -> Result<Vec<Operand<Ids>>, EditError> {
         let refuse = |because: String| Err(EditError::NotInlinable { call, because });
-        let arguments: Vec<Operand<Ids>> = match self.stmt(call).ok_or(EditError::NoSuchInst(call))? {
-            Stmt::Call(node) => std::iter::once(&node.callee).chain(&node.args).cloned().collect(),
-            Stmt::Invoke(node) => std::iter::once(&node.callee).chain(&node.args).cloned().collect(),
-            _ => return refuse("it is no call".into()),
+        let Some((called, args)) = self.stmt(call).ok_or(EditError::NoSuchInst(call))?.as_call() else {
+            return refuse("it is no call".into());
         };
+        let arguments: Vec<Operand<Ids>> = std::iter::once(called).chain(args).cloned().collect();
         let body = &callee.body;
         let Some(entry) = body.entry() else { return refuse("the function has no blocks".into()) };
         let outside = <Ids as ircode::Names>::virtual_block();

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
-use ircode::{IRCode, Module, Scalar, Type, TypeKind};
+use ircode::{Scalar, Type};
 
 use super::arrays::dimensions;
 use super::control::{position, symbol, unsupported};
@@ -112,18 +112,6 @@ pub(super) fn fields_of(value: &Value) -> Option<Vec<Value>> {
             Some(fields)
         }
         _ => None,
-    }
-}
-
-/// The types of the fields of a struct, or of a reference; none of what is neither.
-pub(crate) fn field_types(module: &Module<IRCode>, ty: &Type) -> Vec<Type> {
-    match ty {
-        Type::Ref(element) => vec![(**element).clone()],
-        Type::Named(name) => match module.type_def(name).map(|def| &def.kind) {
-            Some(TypeKind::Struct { fields, .. }) => fields.iter().map(|(_, ty)| ty.clone()).collect(),
-            _ => Vec::new(),
-        },
-        _ => Vec::new(),
     }
 }
 

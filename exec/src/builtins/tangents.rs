@@ -16,7 +16,6 @@ use ircode::primitives::{Compute, lookup};
 use ircode::{Scalar, ScalarType, Type};
 
 use super::control::position;
-use super::structs::field_types;
 use super::{Runtime, expected};
 use crate::error::RunErrorKind;
 use crate::machine::Fault;
@@ -195,7 +194,7 @@ pub(super) fn reset_shadow(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<
             Value::Struct(object) if object.0.ty.mutable => {
                 let mut fields = object.0.fields.borrow_mut();
                 if fields.values().iter().any(|value| matches!(value, Value::Scalar(_) | Value::Tuple(_))) {
-                    let types = field_types(runtime.module, &object.0.ty.ty);
+                    let types = runtime.module.field_types(&object.0.ty.ty);
                     for (at, value) in fields.values_mut().iter_mut().enumerate() {
                         // Of what is in a box nobody knows the type.
                         reset(runtime, value, types.get(at).unwrap_or(&Type::Any))?;

@@ -694,9 +694,7 @@ fn incomplete_types(module: &Module<IRCode>, functions: &[usize]) -> HashSet<Typ
                     let made = expr.args.split_first();
                     made.and_then(|(ty, fields)| Some((made_type(module, body, ty)?, fields.len())))
                 }
-                Stmt::Call(call) => constructed(module, stmt).map(|ty| (ty, call.args.len())),
-                Stmt::Invoke(invoke) => constructed(module, stmt).map(|ty| (ty, invoke.args.len())),
-                _ => None,
+                _ => stmt.as_call().and_then(|(_, args)| Some((constructed(module, stmt)?, args.len()))),
             };
             if let Some((ty, fields)) = made
                 && let Some(info) = struct_info(module, &ty, fields)

@@ -224,11 +224,7 @@ fn reached(module: &Module<BBCode>, roots: &[usize], may_fail: bool) -> Vec<usiz
 
 /// The function that a statement calls, and the arguments from `_2` on.
 pub(super) fn called<'s>(module: &Module<BBCode>, stmt: &'s Stmt<Ids>) -> Option<(usize, &'s [Operand<Ids>])> {
-    let args = match stmt {
-        Stmt::Call(call) => &call.args,
-        Stmt::Invoke(invoke) => &invoke.args,
-        _ => return None,
-    };
+    let (_, args) = stmt.as_call()?;
     Some((function_called(module, stmt)?, args))
 }
 
@@ -380,11 +376,7 @@ impl Flow<'_> {
         numbers: u64,
         origins: &SecondaryMap<InstId, Origins>,
     ) -> Origins {
-        let callee = match stmt {
-            Stmt::Call(call) => Some(&call.callee),
-            Stmt::Invoke(invoke) => Some(&invoke.callee),
-            _ => None,
-        };
+        let callee = stmt.as_call().map(|(callee, _)| callee);
         let callee = callee.filter(|callee| self.module.callee(callee).is_none() && numbers & 1 == 1);
         let args = args.iter().enumerate().filter(|(index, _)| numbers & bit(index + 1) != 0);
         self.all(callee.into_iter().chain(args.map(|(_, arg)| arg)), origins)

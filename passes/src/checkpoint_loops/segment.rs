@@ -1,6 +1,6 @@
 //! Making a function of some rounds of a loop.
 
-use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
+use bbcode::{BBCode, BlockId, EditError, Ids};
 use hashbrown::HashMap;
 use ircode::{
     Argument, Constant, Function, LineInfo, Name, NewInstruction, Operand, PhiEntries, PhiEntry, Scalar, Stmt, Type,
@@ -9,6 +9,7 @@ use ircode::{
 use super::regions::Region;
 use crate::differentiation::checkpointed::mark;
 use crate::reverse_mode::survey::Surveyed;
+use crate::substitution::Substitution;
 
 /// A function of some rounds of a loop.
 pub(super) struct Segment {
@@ -42,19 +43,8 @@ pub(super) fn segment(
     let exits: HashMap<(BlockId, BlockId), BlockId> =
         region.exits.iter().map(|&exit| (exit, to.push_block())).collect();
     let end = to.push_block();
-    let mut copy = Copy {
-        bb,
-        region,
-        to,
-        line,
-        start,
-        around,
-        end,
-        blocks,
-        exits,
-        values: HashMap::new(),
-        arguments: HashMap::new(),
-    };
+    let mut copy =
+        Copy { bb, region, to, line, start, around, end, blocks, exits, substitution: Substitution::default() };
     copy.allot()?;
     copy.fill();
     let next = copy.go_around()?;
@@ -77,8 +67,7 @@ struct Copy<'r> {
     blocks: HashMap<BlockId, BlockId>,
     /// The blocks for the ways out.
     exits: HashMap<(BlockId, BlockId), BlockId>,
-    values: HashMap<InstId, Operand<Ids>>,
-    arguments: HashMap<Argument, Operand<Ids>>,
+    substitution: Substitution,
 }
 
 impl Copy<'_> {
@@ -96,12 +85,7 @@ impl Copy<'_> {
     }
 
     fn operand(&self, operand: &Operand<Ids>) -> Operand<Ids> {
-        let known = match operand {
-            Operand::Value(value) => self.values.get(value),
-            Operand::Argument(argument) => self.arguments.get(argument),
-            _ => None,
-        };
-        known.unwrap_or(operand).clone()
+        self.substitution.operand(operand)
     }
 
     fn push(&mut self, block: BlockId, stmt: Stmt<Ids>, ty: Type) -> Result<Operand<Ids>, EditError> {
@@ -114,21 +98,12 @@ impl Copy<'_> {
         let first = ROUNDS + 1;
         for (index, input) in self.region.inputs.iter().enumerate() {
             let copy = Operand::Argument(Argument::from_index(first + self.region.carried.len() + index));
-            match &input.operand {
-                Operand::Value(value) => self.values.insert(*value, copy),
-                Operand::Argument(argument) => self.arguments.insert(*argument, copy),
-                _ => None,
-            };
+            self.substitution.insert(&input.operand, copy);
         }
         for &block in &self.region.blocks {
-            for (id, inst) in self.bb.insts(block) {
-                let place = match inst.stmt {
-                    Stmt::Phi(_) => Stmt::phi([]),
-                    _ => Stmt::nothing(),
-                };
-                let place = NewInstruction::new(place, inst.ty.clone()).with_line(inst.line);
-                let copy = self.to.push(self.block(block), place)?;
-                self.values.insert(id, Operand::Value(copy));
+            let here = self.block(block);
+            for inst in self.bb.insts(block) {
+                self.substitution.allot(&mut self.to, here, inst)?;
             }
         }
         Ok(())
@@ -145,11 +120,7 @@ impl Copy<'_> {
                     Stmt::Phi(phi) => phi.entries.iter_mut().for_each(|entry| entry.edge = self.block(entry.edge)),
                     stmt => stmt.for_each_target_mut(|target| *target = self.target(block, *target)),
                 }
-                filled.stmt.for_each_operand_mut(&mut |operand| *operand = self.operand(operand));
-                if let Some(copy) = self.operand(&Operand::Value(id)).as_value().and_then(|copy| self.to.inst_mut(copy))
-                {
-                    *copy = filled;
-                }
+                self.substitution.fill(&mut self.to, id, filled);
             }
             let next = self.bb.next(block).map(|next| self.target(block, next));
             // The block is there: it was just made.

@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, Ids};
 use hashbrown::{HashMap, HashSet};
-use ircode::{Module, Operand, Stmt};
+use ircode::{Module, Operand};
 
 use super::places::{Place, seen_through};
 
@@ -52,11 +52,8 @@ fn parameters(module: &Module<BBCode>, function: usize) -> Vec<Parameter> {
         _ => None,
     };
     for (_, inst) in bb.all_insts() {
-        let applied = match &inst.stmt {
-            Stmt::Call(call) => number(&call.callee),
-            Stmt::Invoke(invoke) => number(&invoke.callee),
-            _ => continue,
-        };
+        let Some((callee, _)) = inst.stmt.as_call() else { continue };
+        let applied = number(callee);
         let asked = match module.primitive_call(&inst.stmt) {
             Some((primitive, [closure, ..])) if matches!(primitive.name, "applies" | "captured") => number(closure),
             _ => None,

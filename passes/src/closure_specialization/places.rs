@@ -29,12 +29,11 @@ pub(super) enum Misfit {
 impl Place {
     /// The place that a statement is, if it is one, and what is wrong with it.
     pub(super) fn of(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Option<(Place, Option<Misfit>)> {
-        let (callee, given, captured) = match (module.primitive_call(stmt), stmt) {
+        let (callee, given, captured) = match (module.primitive_call(stmt), stmt.as_call()) {
             (Some((primitive, [function, captured @ ..])), _) if primitive.name == "partial_apply" => {
                 (function, captured, true)
             }
-            (None, Stmt::Call(call)) => (&call.callee, call.args.as_slice(), false),
-            (None, Stmt::Invoke(invoke)) => (&invoke.callee, invoke.args.as_slice(), false),
+            (None, Some((callee, args))) => (callee, args, false),
             _ => return None,
         };
         let Callee::Function(function) = module.callee(callee)? else { return None };

@@ -116,10 +116,9 @@ pub(crate) fn candidates(module: &Module<BBCode>, roots: &[usize], reverse: bool
                 _ => {}
             }
             let mut mention = |operand: &Operand<Ids>| mention(operand, None);
-            match &inst.stmt {
-                Stmt::Call(call) => call.args.iter().for_each(&mut mention),
-                Stmt::Invoke(invoke) => invoke.args.iter().for_each(&mut mention),
-                stmt => stmt.for_each_operand(&mut mention),
+            match inst.stmt.as_call() {
+                Some((_, args)) => args.iter().for_each(&mut mention),
+                None => inst.stmt.for_each_operand(&mut mention),
             }
         }
     }
@@ -262,11 +261,7 @@ pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[C
     let calls: Vec<ValueCall> = bb
         .all_insts()
         .filter_map(|(id, inst)| {
-            let (callee, args) = match &inst.stmt {
-                Stmt::Call(call) => (&call.callee, &call.args),
-                Stmt::Invoke(invoke) => (&invoke.callee, &invoke.args),
-                _ => return None,
-            };
+            let (callee, args) = inst.stmt.as_call()?;
             let of_value =
                 matches!(callee, Operand::Value(_) | Operand::Argument(_)) && module.callee(callee).is_none();
             let call =

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bbcode::BBCode;
 use ircode::primitives::{Primitive, lookup};
-use ircode::{Callee, Constant, Head, IRCode, Module, Name, Operand, Positions, Stmt, Type, TypeKind};
+use ircode::{Callee, Constant, Field, Head, IRCode, Module, Operand, Positions, Stmt, Type, TypeKind};
 
 use crate::analyses::effects::mutable_field_type;
 use crate::differentiation::exceptions::makes_exception;
@@ -105,17 +105,13 @@ impl Classifier<'_> {
             if is_exception {
                 return self.construct(ty, args);
             }
-            let callee = match stmt {
-                Stmt::Call(call) => call.callee.clone(),
-                Stmt::Invoke(invoke) => invoke.callee.clone(),
-                _ => Operand::global("BBKit", primitive.name),
-            };
+            let callee = stmt.as_call().map(|(callee, _)| callee.clone());
+            let callee = callee.unwrap_or_else(|| Operand::global("BBKit", primitive.name));
             return self.primitive(primitive, callee, args, ty);
         }
-        let called = match stmt {
-            Stmt::Call(call) => self.call(stmt, &call.args),
-            Stmt::Invoke(invoke) => self.call(stmt, &invoke.args),
-            Stmt::Expr(expr) => self.expression(&expr.head, &expr.args),
+        let called = match (stmt.as_call(), stmt) {
+            (Some((_, args)), _) => self.call(stmt, args),
+            (None, Stmt::Expr(expr)) => self.expression(&expr.head, &expr.args),
             _ => Operation::Unknown,
         };
         match called {
@@ -232,20 +228,11 @@ impl Classifier<'_> {
         operands.zip(types).map(|(operand, ty)| (operand, self.tangents.of(ty))).collect()
     }
 
-    /// The names and types of the fields of a type of immutable values that has some.
-    fn fields(&self, ty: &Type) -> Option<Vec<(Option<Name>, Type)>> {
+    /// The fields of a tuple, a named tuple or a struct.
+    fn fields<'t>(&'t self, ty: &'t Type) -> Option<Vec<Field<'t>>> {
         match ty {
-            Type::Tuple(types) => Some(types.iter().map(|ty| (None, ty.clone())).collect()),
-            Type::NamedTuple(fields) => {
-                Some(fields.iter().map(|(name, ty)| (Some(name.clone()), ty.clone())).collect())
-            }
-            Type::Named(name) => match self.module.type_def(name).map(|def| &def.kind) {
-                Some(TypeKind::Struct { fields, .. }) => {
-                    Some(fields.iter().map(|(name, ty)| (Some(name.clone()), ty.clone())).collect())
-                }
-                _ => None,
-            },
-            _ => None,
+            Type::Tuple(types) => Some(types.iter().map(|ty| (None, ty)).collect()),
+            ty => self.module.immutable_fields(ty).or_else(|| self.module.struct_fields(ty)),
         }
     }
 
@@ -260,11 +247,11 @@ impl Classifier<'_> {
         }
         let fields = self.fields(ty)?;
         let index = match field.as_constant()? {
-            Constant::Symbol(name) => fields.iter().position(|(known, _)| known.as_ref() == Some(name))?,
+            Constant::Symbol(name) => fields.iter().position(|(known, _)| *known == Some(name))?,
             Constant::Scalar(number) => usize::try_from(number.to_i128()).ok()?.checked_sub(1)?,
             _ => return None,
         };
-        fields.get(index).map(|(_, ty)| (index, ty.clone()))
+        fields.get(index).map(|(_, ty)| (index, (*ty).clone()))
     }
 
     fn getfield(&self, callee: Op, object: &Op, field: &Op) -> Operation {

@@ -241,9 +241,8 @@ impl Rewriter<'_, '_> {
         // What is called, the type of its result and of what it throws, and what then becomes of the statement.
         let (call, ty, throws, becomes) = match site.throws {
             Throws::Always | Throws::Again => {
-                let exception = match (site.throws, &inst.stmt) {
-                    (Throws::Always, Stmt::Call(call)) => call.args.first().cloned(),
-                    (Throws::Always, Stmt::Invoke(invoke)) => invoke.args.first().cloned(),
+                let exception = match (site.throws, inst.stmt.as_call()) {
+                    (Throws::Always, Some((_, args))) => args.first().cloned(),
                     _ => {
                         let slot = site.handled.and_then(|enter| self.landings.get(&enter)?.1);
                         let get = slot.map(|slot| own("slot_get", [Operand::Value(slot)]));
@@ -261,13 +260,9 @@ impl Rewriter<'_, '_> {
             }
             Throws::Function(position) if !self.lowering.is_tried(position) => {
                 let (name, result) = self.lowering.variant(position)?;
-                let args = match &inst.stmt {
-                    Stmt::Call(call) => call.args.clone(),
-                    Stmt::Invoke(invoke) => invoke.args.clone(),
-                    _ => return Ok(()),
-                };
+                let Some((_, args)) = inst.stmt.as_call() else { return Ok(()) };
                 ends |= result == Type::Bottom;
-                let call = Stmt::call(Operand::global("", &name), args);
+                let call = Stmt::call(Operand::global("", &name), args.iter().cloned());
                 (call, self.lowering.outcome(&result), self.lowering.exception.clone(), Some(result))
             }
             Throws::Primitive(_) | Throws::Undefined | Throws::Function(_) => {

@@ -87,9 +87,8 @@ impl Throwing {
         }
         match module.called(&inst.stmt) {
             // Julia's own function is what it calls.
-            Some(Callee::Function(position)) if is_rethrow(module, position) => match &inst.stmt {
-                Stmt::Call(call) if !call.args.is_empty() => Some(Throws::Always),
-                Stmt::Invoke(invoke) if !invoke.args.is_empty() => Some(Throws::Always),
+            Some(Callee::Function(position)) if is_rethrow(module, position) => match inst.stmt.as_call() {
+                Some((_, [_, ..])) => Some(Throws::Always),
                 _ => Some(Throws::Again),
             },
             Some(Callee::Function(position)) => match self.0.get(position) {
@@ -120,11 +119,8 @@ pub(super) fn throws_again(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
 pub(super) fn throws_other(module: &Module<BBCode>, bb: &BBCode, exception: &Type) -> bool {
     bb.all_insts().any(|(_, inst)| {
         let throws = module.primitive_call(&inst.stmt).is_some_and(|(primitive, _)| primitive.name == "throw");
-        let thrown = match &inst.stmt {
-            Stmt::Call(call) if throws || throws_again(module, &inst.stmt) => &call.args,
-            Stmt::Invoke(invoke) if throws || throws_again(module, &inst.stmt) => &invoke.args,
-            _ => return false,
-        };
+        let thrown = inst.stmt.as_call().filter(|_| throws || throws_again(module, &inst.stmt));
+        let thrown = thrown.map_or(&[] as &[_], |(_, args)| args);
         thrown.iter().any(|thrown| !is_exception(module, bb, thrown, exception))
     })
 }

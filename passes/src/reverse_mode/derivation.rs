@@ -434,11 +434,7 @@ fn pack_collected(module: &Module<BBCode>, bb: &mut BBCode) -> Result<SecondaryM
     let calls: Vec<(InstId, Vec<Operand<Ids>>, LineInfo)> = bb
         .all_insts()
         .filter_map(|(id, inst)| {
-            let (callee, args) = match &inst.stmt {
-                Stmt::Call(call) => (&call.callee, &call.args),
-                Stmt::Invoke(invoke) => (&invoke.callee, &invoke.args),
-                _ => return None,
-            };
+            let (callee, args) = inst.stmt.as_call()?;
             let Some(Callee::Function(function)) = module.callee(callee) else { return None };
             let target = module.functions().get(function).filter(|target| target.varargs)?;
             let fixed = target.body.argtypes.len().saturating_sub(2);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
-use ircode::{CallGraph, Callee, Function, Module, Name, Operand, Stmt};
+use ircode::{CallGraph, Callee, Function, Module, Name, Stmt};
 
 use super::Savings;
 use crate::manager::Context;
@@ -182,16 +182,9 @@ fn calls<'s>(
     statements: impl Iterator<Item = (InstId, &'s Stmt<Ids>)>,
     among: &HashMap<usize, bool>,
 ) -> Vec<(InstId, usize)> {
-    let called = |stmt: &Stmt<Ids>| {
-        let callee: &Operand<Ids> = match stmt {
-            Stmt::Call(call) => &call.callee,
-            Stmt::Invoke(invoke) => &invoke.callee,
-            _ => return None,
-        };
-        match module.callee(callee)? {
-            Callee::Function(index) if among.contains_key(&index) => Some(index),
-            _ => None,
-        }
+    let called = |stmt: &Stmt<Ids>| match module.callee(stmt.as_call()?.0)? {
+        Callee::Function(index) if among.contains_key(&index) => Some(index),
+        _ => None,
     };
     let mut found: Vec<(InstId, usize)> = statements.filter_map(|(id, stmt)| Some((id, called(stmt)?))).collect();
     found.sort_unstable();

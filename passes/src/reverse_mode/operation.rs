@@ -211,10 +211,9 @@ impl Classifier<'_> {
                 if let Some((primitive, args)) = self.module.primitive_call(stmt) {
                     return self.primitive(primitive, args);
                 }
-                match stmt {
-                    Stmt::Call(call) => self.call(id, stmt, &call.args, packed),
-                    Stmt::Invoke(invoke) => self.call(id, stmt, &invoke.args, packed),
-                    Stmt::Expr(expr) => self.expression(&expr.head, &expr.args),
+                match (stmt.as_call(), stmt) {
+                    (Some((_, args)), _) => self.call(id, stmt, args, packed),
+                    (None, Stmt::Expr(expr)) => self.expression(&expr.head, &expr.args),
                     _ => Operation::Unknown,
                 }
             }

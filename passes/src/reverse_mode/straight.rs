@@ -512,11 +512,7 @@ impl<'m> Straight<'m> {
 
 /// The operands of a call.
 fn args_of(stmt: &Stmt<Ids>) -> &[Operand<Ids>] {
-    match stmt {
-        Stmt::Call(call) => &call.args,
-        Stmt::Invoke(invoke) => &invoke.args,
-        _ => &[],
-    }
+    stmt.as_call().map_or(&[], |(_, args)| args)
 }
 
 #[cfg(test)]

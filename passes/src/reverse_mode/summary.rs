@@ -161,11 +161,7 @@ pub(super) fn computes_numbers(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> boo
 
 /// Whether a function is called that is known only when the program runs: no object, whose methods are none of the functions that are called as values.
 pub(super) fn is_call_of_function(module: &Module<BBCode>, bb: &BBCode, stmt: &Stmt<Ids>) -> bool {
-    let callee = match stmt {
-        Stmt::Call(call) => &call.callee,
-        Stmt::Invoke(invoke) => &invoke.callee,
-        _ => return false,
-    };
+    let Some((callee, _)) = stmt.as_call() else { return false };
     let is_object = || matches!(bb.operand_type(callee), Type::Named(name) if module.type_def(&name).is_some());
     matches!(callee, Operand::Value(_) | Operand::Argument(_)) && module.callee(callee).is_none() && !is_object()
 }

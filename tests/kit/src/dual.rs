@@ -127,11 +127,7 @@ impl Run<'_> {
         args: &[Dual],
     ) -> Result<Dual, NoDerivative> {
         let unknown = || NoDerivative::Unknown(format!("{stmt:?}"));
-        let (callee, operands) = match stmt {
-            Stmt::Call(call) => (&call.callee, &call.args[..]),
-            Stmt::Invoke(invoke) => (&invoke.callee, &invoke.args[..]),
-            _ => return Err(unknown()),
-        };
+        let Some((callee, operands)) = stmt.as_call() else { return Err(unknown()) };
         let Operand::Global(global) = callee else { return Err(unknown()) };
         let callee = self.module.global_callee(global);
         if let Callee::Primitive(primitive) = &callee

@@ -164,7 +164,7 @@ impl Forward<'_, '_> {
     /// A new mutable struct or reference of what its fields' tangents start as.
     fn shadow_of_object(&mut self, id: InstId, fields: &[Operand<Ids>], shadow: &Tangent) -> Generated<Operand<Ids>> {
         let plan = self.plan;
-        let types = self.field_types(&self.bb.operand_type(&Operand::Value(id)));
+        let types = self.plan.derivation.module.field_types(&self.bb.operand_type(&Operand::Value(id)));
         let mut parts = Vec::with_capacity(fields.len() + 1);
         parts.push(type_operand(shadow.ty()));
         for (index, field) in fields.iter().enumerate() {
@@ -186,18 +186,6 @@ impl Forward<'_, '_> {
         }
         parts.truncate(all);
         Ok(Operand::Value(Emitter::before(&mut self.bb, id).stmt(Stmt::expr(Head::New, parts), shadow.ty())?))
-    }
-
-    /// The types of the fields of a mutable struct or reference.
-    fn field_types(&self, ty: &Type) -> Vec<Type> {
-        match ty {
-            Type::Ref(element) => vec![(**element).clone()],
-            Type::Named(name) => match self.plan.derivation.module.type_def(name).map(|def| &def.kind) {
-                Some(ircode::TypeKind::Struct { fields, .. }) => fields.iter().map(|(_, ty)| ty.clone()).collect(),
-                _ => Vec::new(),
-            },
-            _ => Vec::new(),
-        }
     }
 }
 

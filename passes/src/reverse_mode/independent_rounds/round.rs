@@ -1,11 +1,12 @@
 //! A round of a loop as a function.
 
-use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
+use bbcode::{BBCode, BlockId, EditError, Ids};
 use hashbrown::HashMap;
 use ircode::{Argument, Function, LineInfo, Name, NewInstruction, Operand, Stmt, Type};
 
 use super::IndependentLoop;
 use crate::reverse_mode::plan::Plan;
+use crate::substitution::Substitution;
 
 /// Makes the function: it takes the inputs, then the sum, and gives the sum with what the round adds to it.
 pub(super) fn round(plan: &Plan<'_>, found: &IndependentLoop, name: &Name) -> Result<Function<BBCode>, EditError> {
@@ -20,15 +21,11 @@ pub(super) fn round(plan: &Plan<'_>, found: &IndependentLoop, name: &Name) -> Re
     for block in found.round_blocks().filter(|&block| block != found.header) {
         blocks.insert(block, to.push_block());
     }
-    let mut copy = Copy { from, found, to, blocks, values: HashMap::new(), arguments: HashMap::new() };
+    let mut copy = Copy { from, found, to, blocks, substitution: Substitution::default() };
     let operands = found.inputs.iter().map(|input| input.operand.clone()).chain([Operand::Value(found.sum)]);
     for (index, operand) in operands.enumerate() {
         let parameter = Operand::Argument(Argument::from_index(index + 1));
-        match operand {
-            Operand::Value(value) => copy.values.insert(value, parameter),
-            Operand::Argument(argument) => copy.arguments.insert(argument, parameter),
-            _ => None,
-        };
+        copy.substitution.insert(&operand, parameter);
     }
     copy.allot()?;
     copy.fill()?;
@@ -41,20 +38,10 @@ struct Copy<'p> {
     to: BBCode,
     blocks: HashMap<BlockId, BlockId>,
     /// What stands in the copy for what the loop uses.
-    values: HashMap<InstId, Operand<Ids>>,
-    arguments: HashMap<Argument, Operand<Ids>>,
+    substitution: Substitution,
 }
 
 impl Copy<'_> {
-    fn operand(&self, operand: &Operand<Ids>) -> Operand<Ids> {
-        let known = match operand {
-            Operand::Value(value) => self.values.get(value),
-            Operand::Argument(argument) => self.arguments.get(argument),
-            _ => None,
-        };
-        known.unwrap_or(operand).clone()
-    }
-
     fn block(&self, block: BlockId) -> BlockId {
         self.blocks.get(&block).copied().unwrap_or(block)
     }
@@ -82,14 +69,8 @@ impl Copy<'_> {
         for block in self.found.round_blocks() {
             let here = self.block(block);
             let copied = self.from.insts(block).filter(|(_, inst)| !self.is_left_out(block, &inst.stmt));
-            for (id, inst) in copied.collect::<Vec<_>>() {
-                let place = match inst.stmt {
-                    Stmt::Phi(_) => Stmt::phi([]),
-                    _ => Stmt::nothing(),
-                };
-                let place = NewInstruction::new(place, inst.ty.clone()).with_line(inst.line);
-                let copy = self.to.push(here, place)?;
-                self.values.insert(id, Operand::Value(copy));
+            for inst in copied.collect::<Vec<_>>() {
+                self.substitution.allot(&mut self.to, here, inst)?;
             }
         }
         Ok(())
@@ -109,17 +90,15 @@ impl Copy<'_> {
                     Stmt::Phi(phi) => phi.entries.iter_mut().for_each(|entry| entry.edge = self.block(entry.edge)),
                     stmt => stmt.for_each_target_mut(|target| *target = self.block(*target)),
                 }
-                filled.stmt.for_each_operand_mut(&mut |operand| *operand = self.operand(operand));
-                let copy: Option<InstId> = self.operand(&Operand::Value(id)).as_value();
-                if let Some(copy) = copy.and_then(|copy| self.to.inst_mut(copy)) {
-                    *copy = filled;
-                }
+                self.substitution.fill(&mut self.to, id, filled);
             }
             let line = self.from.last_inst(block).and_then(|last| self.from.inst(last));
             let line = line.map_or(LineInfo::NONE, |last| last.line);
             let ending = match self.goes_on(block) {
                 Some(body) => Some(Stmt::goto(self.block(body))),
-                None => self.ends(block).then(|| Stmt::ret(self.operand(&Operand::Value(self.found.next)))),
+                None => {
+                    self.ends(block).then(|| Stmt::ret(self.substitution.operand(&Operand::Value(self.found.next))))
+                }
             };
             match ending {
                 Some(stmt) => {
