@@ -1,7 +1,7 @@
 //! bbkit on what Julia's compiler makes of its own library: the way between the representations, JSON, text.
 //!
-//! With a Julia (see `scripts/julia`) the code is exported first, and Julia's own `compact!(copy(ir))` is timed on the same
-//! functions in the same run. Without one, `BBKIT_BASE` names a dump.
+//! With a Julia (see `scripts/julia`) the code is exported first, and Julia's own `compact!(copy(ir))` is timed on the
+//! same functions in the same run. Without one, `BBKIT_BASE` names a dump.
 
 #![allow(
     clippy::expect_used,

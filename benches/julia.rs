@@ -1,5 +1,5 @@
-//! Functions as people write them, exported by Julia with all that they call: our primal and our value with gradient beside Julia's own
-//! code for the primal, in one run. `cargo bench --bench julia -- NAME` measures those of that name.
+//! Functions as people write them, exported by Julia with all that they call: our primal and our value with gradient
+//! beside Julia's own code for the primal, in one run. `cargo bench --bench julia -- NAME` measures those of that name.
 //!
 //! Julia runs as `scripts/julia` finds it; its value is what ours must be before anything is timed.
 

@@ -1,5 +1,5 @@
-//! How much memory BBCode takes: `max alloc` of the copies is its size, to be divided by the statements that the code has, which
-//! are 1.125 times as many as the size asks for. What `build` takes more is room to grow.
+//! How much memory BBCode takes: `max alloc` of the copies is its size, to be divided by the statements that the code
+//! has, which are 1.125 times as many as the size asks for. What `build` takes more is room to grow.
 
 #![allow(clippy::expect_used, reason = "a bench that cannot run should stop")]
 

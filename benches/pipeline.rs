@@ -1,7 +1,7 @@
 //! How long each step takes, on programs of 1,000, 100,000 and 1,000,000 statements in four shapes.
 //!
-//! `clone`, a copy of the IRCode, is what the others are compared with. The throughput is in statements: a step is linear
-//! where the figure stays about the same as a shape grows.
+//! `clone`, a copy of the IRCode, is what the others are compared with. The throughput is in statements: a step is
+//! linear where the figure stays about the same as a shape grows.
 
 #![allow(clippy::expect_used, reason = "a bench that cannot run should stop")]
 

@@ -49,8 +49,8 @@ impl Bench {
         self.wanted.is_empty() || self.wanted.iter().any(|word| name.contains(word))
     }
 
-    /// One line of the table: the time of a step that takes what was prepared, over how many things it was done to. What
-    /// it gives is dropped outside of the measurement.
+    /// One line of the table: the time of a step that takes what was prepared, over how many things it was done to.
+    /// What it gives is dropped outside of the measurement.
     fn row<T, R>(&self, name: &str, prepare: impl Fn(usize) -> (usize, T), step: impl Fn(&mut T) -> R) {
         self.row_up_to(name, usize::MAX, prepare, step);
     }

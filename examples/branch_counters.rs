@@ -1,7 +1,8 @@
 //! Instrumenting a real function: every way out of every branch gets a counter. `cargo run --example branch_counters`
 //!
-//! The function is a listing that Julia printed. The counters are an array that the instrumented function takes as one more
-//! argument; each way out of a branch gets a block of its own that adds one to its element, whatever the φs of the target are.
+//! The function is a listing that Julia printed. The counters are an array that the instrumented function takes as one
+//! more argument; each way out of a branch gets a block of its own that adds one to its element, whatever the φs of the
+//! target are.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -79,8 +80,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// 6 is halved, 3 tripled, and so on: 6, 3, 10, 5, 16, 8, 4, 2, 1. So the loop is left once after eight rounds, of which six halve
-/// and two triple.
+/// 6 is halved, 3 tripled, and so on: 6, 3, 10, 5, 16, 8, 4, 2, 1. So the loop is left once after eight rounds, of
+/// which six halve and two triple.
 #[test]
 fn the_counters_are_those_of_the_collatz_sequence() -> Result<(), Box<dyn Error>> {
     let report = report()?;

@@ -1,4 +1,5 @@
-//! A function built from Rust, differentiated, run, and its pullback printed. `cargo run --example build_and_differentiate`
+//! A function built from Rust, differentiated, run, and its pullback printed. `cargo run --example
+//! build_and_differentiate`
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 

@@ -1,5 +1,6 @@
-//! The chapter "Code Transformations" of Mooncake's documentation, in both representations: replacing a statement, inserting
-//! one, inserting a block, branching to it, and running the result. `cargo run --example code_transformations`
+//! The chapter "Code Transformations" of Mooncake's documentation, in both representations: replacing a statement,
+//! inserting one, inserting a block, branching to it, and running the result. `cargo run --example
+//! code_transformations`
 //!
 //! `docs/code_transformations.md` walks through it.
 
@@ -122,8 +123,8 @@ impl Rename<Positions, Positions> for Shift {
     }
 }
 
-/// The same in IRCode: everything that names a block or a statement behind the new ones has to be renumbered, and the graph be
-/// made anew.
+/// The same in IRCode: everything that names a block or a statement behind the new ones has to be renumbered, and the
+/// graph be made anew.
 fn insert_block_in_ircode(ir: &IRCode) -> Result<IRCode, Box<dyn Error>> {
     let goto = 8; // the index of the goto that ends the body
     let mut shift = Shift { from: 9, by: 3 };

@@ -1,6 +1,6 @@
-//! Gradients and Hessian-vector products as machine code, on slices: the minimum of Rosenbrock's function by Newton's method, whose linear
-//! systems are solved by conjugate gradients, so that no Hessian is ever made.
-//! `cargo run --example compiled_gradient`
+//! Gradients and Hessian-vector products as machine code, on slices: the minimum of Rosenbrock's function by Newton's
+//! method, whose linear systems are solved by conjugate gradients, so that no Hessian is ever made. `cargo run
+//! --example compiled_gradient`
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -44,7 +44,8 @@ fn add(to: &mut [f64], by: f64, what: &[f64]) {
     to.iter_mut().zip(what).for_each(|(to, what)| *to += by * what);
 }
 
-/// A step from `x` in which the function gets smaller: where its quadratic model has its minimum, or as far as the model bends upwards.
+/// A step from `x` in which the function gets smaller: where its quadratic model has its minimum, or as far as the
+/// model bends upwards.
 fn newton_step(hvp: &Hvp, x: &[f64], gradient: &[f64]) -> Result<Vec<f64>, CallError> {
     let (mut step, mut product, mut again) = (vec![0.0; x.len()], vec![0.0; x.len()], vec![0.0; x.len()]);
     let mut residual: Vec<f64> = gradient.iter().map(|g| -g).collect();

@@ -7,8 +7,9 @@ use crate::GradientError;
 use crate::gradient::{selected_arguments, specialize, verified};
 
 /// Analyses a function as reverse mode does: which statements depend on the arguments, on which the results depend, and
-/// which are differentiated because both holds. `wrt` are the arguments, as [`GradientOptions::wrt`](crate::GradientOptions)
-/// has them, `None` for all; a derivative with respect to a field is made with respect to the whole argument, which counts here.
+/// which are differentiated because both holds. `wrt` are the arguments, as
+/// [`GradientOptions::wrt`](crate::GradientOptions) has them, `None` for all; a derivative with respect to a field is
+/// made with respect to the whole argument, which counts here.
 ///
 /// # Errors
 ///
@@ -29,8 +30,9 @@ pub fn activity(module: &Module<IRCode>, name: &str, wrt: Option<&[String]>) -> 
 /// Comments behind longer statements stand where these end.
 const WIDEST: usize = 120;
 
-/// The listing of a function in which comments say what is active (differentiated), varied (depends on the arguments, but
-/// the results do not depend on it) and useful (the other way round). What has no comment is neither. It can be read back.
+/// The listing of a function in which comments say what is active (differentiated), varied (depends on the arguments,
+/// but the results do not depend on it) and useful (the other way round). What has no comment is neither. It can be
+/// read back.
 ///
 /// ```
 /// use bbkit::ircode::parse_module;

@@ -22,8 +22,8 @@ pub struct CheckOptions {
     pub directions: usize,
     /// From which number the random numbers come: the same give the same report.
     pub seed: u64,
-    /// How far differences may be off, relative to the sum of the magnitudes of what is added. `None` for what the floats of
-    /// the arguments allow: a hundredth with small ones among them, else 1e-5.
+    /// How far differences may be off, relative to the sum of the magnitudes of what is added. `None` for what the
+    /// floats of the arguments allow: a hundredth with small ones among them, else 1e-5.
     pub tolerance: Option<f64>,
     /// How what the pullback needs travels to it.
     pub carrier: Carrier,
@@ -64,10 +64,11 @@ const MOST_ENTRIES: usize = 200;
 /// Checks the reverse-mode derivative of a function at these arguments, which may hold arrays, structs and so on, and
 /// whose result may be anything:
 ///
-/// - *differences*: ⟨w, (f(x + hd) − f(x − hd)) / 2h⟩ is ⟨Jᵀw, d⟩ for random directions d, over all floats of all arguments at once;
-///   of several steps h that one counts that agrees best, as a large one has an error of its own and a small one drowns in
-///   rounding;
-/// - *forward mode*: ⟨w, Jd⟩ is ⟨Jᵀw, d⟩, where forward mode computes Jd; w is 1 where the result is a float, else random;
+/// - *differences*: ⟨w, (f(x + hd) − f(x − hd)) / 2h⟩ is ⟨Jᵀw, d⟩ for random directions d, over all floats of all
+///   arguments at once; of several steps h that one counts that agrees best, as a large one has an error of its own and
+///   a small one drowns in rounding;
+/// - *forward mode*: ⟨w, Jd⟩ is ⟨Jᵀw, d⟩, where forward mode computes Jd; w is 1 where the result is a float, else
+///   random;
 /// - *inputs restored*: the arguments hold the same bits afterwards, and the same objects;
 /// - *run twice*: another run gives the same bits;
 /// - *cotangents added*: what shadows held before is still in them, with the gradient added;
@@ -232,7 +233,8 @@ fn differences(
     })
 }
 
-/// How far a derivative in a direction is from differences of that step that agrees best, or from what Richardson's extrapolation makes of two of them.
+/// How far a derivative in a direction is from differences of that step that agrees best, or from what Richardson's
+/// extrapolation makes of two of them.
 fn best(
     subject: &Subject<'_>,
     direction: &[Value],
@@ -246,7 +248,8 @@ fn best(
     let mut before: Option<(f64, f64)> = None;
     for step in subject.steps(tolerance, scale) {
         let Some(difference) = subject.difference(direction, step)? else { continue };
-        // The part of a difference that goes with the square of the step is taken out of two of them, of steps that are as far apart as tenths.
+        // The part of a difference that goes with the square of the step is taken out of two of them, of steps that are
+        // as far apart as tenths.
         let extrapolated = before.filter(|(longer, _)| extrapolates && *longer > 5.0 * step).map(|(longer, other)| {
             let ratio = (longer / step).powi(2);
             (ratio * difference - other) / (ratio - 1.0)

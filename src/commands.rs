@@ -107,7 +107,8 @@ pub(crate) fn output_to_stderr(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Prints what stands before a result: to standard error where the result is JSON, which is to be all that is on standard output.
+/// Prints what stands before a result: to standard error where the result is JSON, which is to be all that is on
+/// standard output.
 pub(crate) fn before_result(text: &str, json: bool) {
     if json { say(text) } else { output(text) }
 }

@@ -1,17 +1,19 @@
-//! Functions and their derivatives as machine code: objects that are made once and called on slices, again and again, from any
-//! thread.
+//! Functions and their derivatives as machine code: objects that are made once and called on slices, again and again,
+//! from any thread.
 //!
-//! [`Differentiate`] starts from a module: `module.gradient("f").wrt([0]).compile()?` gives a [`Gradient`]. What is passed are numbers and
-//! slices, one of them alone or several as a tuple ([`Arguments`]); what a derivative is written to are slices, and `&mut f64` for a
-//! number ([`Outputs`]). Slices are used where they lie, and from the third call on no memory is asked of the system, but
-//! for exceptions, for what the [interpreter helps with](exec::native::Program::helped), and for more than eight arguments.
+//! [`Differentiate`] starts from a module: `module.gradient("f").wrt([0]).compile()?` gives a [`Gradient`]. What is
+//! passed are numbers and slices, one of them alone or several as a tuple ([`Arguments`]); what a derivative is written
+//! to are slices, and `&mut f64` for a number ([`Outputs`]). Slices are used where they lie, and from the third call on
+//! no memory is asked of the system, but for exceptions, for what the [interpreter helps
+//! with](exec::native::Program::helped), and for more than eight arguments.
 //!
-//! What is differentiated, and with respect to what, are `Float64`s and `Float32`s here, arrays of them, and tuples of `Float64`s; of
-//! results that are arrays or tuples there are pullbacks ([`Vjp`]) but no derivatives in a direction. For all else there are [`gradient_with`](crate::gradient_with),
-//! [`jvp_with`](crate::jvp_with) and the like, which take any value, and can have it run by machine code, too.
+//! What is differentiated, and with respect to what, are `Float64`s and `Float32`s here, arrays of them, and tuples of
+//! `Float64`s; of results that are arrays or tuples there are pullbacks ([`Vjp`]) but no derivatives in a direction.
+//! For all else there are [`gradient_with`](crate::gradient_with), [`jvp_with`](crate::jvp_with) and the like, which
+//! take any value, and can have it run by machine code, too.
 //!
-//! Arguments are counted from 0 here. What is named is in the order in which it was named, else in that of the arguments; arguments with
-//! respect to which nothing is differentiated have no place among tangents and gradients.
+//! Arguments are counted from 0 here. What is named is in the order in which it was named, else in that of the
+//! arguments; arguments with respect to which nothing is differentiated have no place among tangents and gradients.
 
 mod arguments;
 mod builder;
@@ -112,12 +114,14 @@ pub enum CompileError {
     /// The function cannot be differentiated.
     #[error(transparent)]
     Derivative(#[from] GradientError),
-    /// The derivative has a statement that is not compiled. The interpreter can run it: [`gradient_with`](crate::gradient_with()).
+    /// The derivative has a statement that is not compiled. The interpreter can run it:
+    /// [`gradient_with`](crate::gradient_with()).
     #[error(transparent)]
     NotCompiled(#[from] NotCompiled),
-    /// The function is differentiated with respect to an argument of this number, counted from 0, that it does not have, that was named
-    /// before, or that is of a type that has no derivative or is not passed in slices; or the function takes an argument there that nothing
-    /// in [`Argument`](enum@Argument) can be passed for; or a type is given for an argument that it does not have or declares otherwise.
+    /// The function is differentiated with respect to an argument of this number, counted from 0, that it does not
+    /// have, that was named before, or that is of a type that has no derivative or is not passed in slices; or the
+    /// function takes an argument there that nothing in [`Argument`](enum@Argument) can be passed for; or a type is
+    /// given for an argument that it does not have or declares otherwise.
     #[error("argument {number} of `{function}` {problem}")]
     Argument {
         /// The function.

@@ -53,8 +53,8 @@ pub struct FunctionDiff {
     pub name: Name,
     /// Which program has it; `None` for both.
     pub change: Option<Change>,
-    /// All rows, those that are equal included: a statement that was changed is two rows, removed and added. Empty if the
-    /// functions are equal.
+    /// All rows, those that are equal included: a statement that was changed is two rows, removed and added. Empty if
+    /// the functions are equal.
     pub rows: Vec<DiffRow>,
 }
 
@@ -85,14 +85,15 @@ impl ModuleDiff {
 ///
 /// Names of values and blocks make no difference, nor does the order in which blocks other than the entry are laid out
 /// — with the gotos that a layout asks for —, the order of the entries of a φ, or that of the φs of a block. Functions
-/// are compared with those of the same name; if each program has exactly one, these two, whatever they are called and call themselves. The
-/// order of functions and of types makes no difference either, nor by which of Julia's modules `===`, `isa` and `<:` are called, as listings do not say.
+/// are compared with those of the same name; if each program has exactly one, these two, whatever they are called and
+/// call themselves. The order of functions and of types makes no difference either, nor by which of Julia's modules
+/// `===`, `isa` and `<:` are called, as listings do not say.
 ///
-/// Nothing is taken for equal that is not: what stands for what is guessed, and then compared. Of programs that are equal,
-/// everything is matched by the colour refinement of their graphs. Of others, blocks are matched by walking both graphs
-/// from the entry, statements by the shortest edit script of each block ([Myers 1986][myers]), first over what they
-/// compute four statements deep, then over less and less. That takes time linear in the program but for logarithms; what
-/// differs in more than a hundred places between two equal statements is aligned less tightly.
+/// Nothing is taken for equal that is not: what stands for what is guessed, and then compared. Of programs that are
+/// equal, everything is matched by the colour refinement of their graphs. Of others, blocks are matched by walking both
+/// graphs from the entry, statements by the shortest edit script of each block ([Myers 1986][myers]), first over what
+/// they compute four statements deep, then over less and less. That takes time linear in the program but for
+/// logarithms; what differs in more than a hundred places between two equal statements is aligned less tightly.
 ///
 /// [myers]: https://doi.org/10.1007/BF01840446
 ///
@@ -148,7 +149,8 @@ pub fn diff(a: &Module<BBCode>, b: &Module<BBCode>, options: DiffOptions) -> Mod
     diff
 }
 
-/// Compares two functions up to renaming, see [`diff`]. Their own names make no difference, also where they call themselves.
+/// Compares two functions up to renaming, see [`diff`]. Their own names make no difference, also where they call
+/// themselves.
 pub fn diff_functions(a: &Function<BBCode>, b: &Function<BBCode>, options: DiffOptions) -> FunctionDiff {
     function_diff(Some(a), Some(b), options)
 }
@@ -165,7 +167,8 @@ fn function_diff(a: Option<&Function<BBCode>>, b: Option<&Function<BBCode>>, opt
     FunctionDiff { name, change, rows: rows::rows(renamed.as_ref().or(a.as_deref()), b.as_deref(), options) }
 }
 
-/// Functions of Julia's compiler that print without the module by which they are called, between their operands. Nothing can be called like them.
+/// Functions of Julia's compiler that print without the module by which they are called, between their operands.
+/// Nothing can be called like them.
 const BUILTINS: &[&str] = &["===", "isa", "<:"];
 
 /// The function, in which these are called without a module.
@@ -191,7 +194,8 @@ fn with_builtins_named_once(function: &Function<BBCode>) -> Cow<'_, Function<BBC
     Cow::Owned(function)
 }
 
-/// A function that calls itself by another name. What is called by that name in it is another function, and is told apart.
+/// A function that calls itself by another name. What is called by that name in it is another function, and is told
+/// apart.
 fn called(function: &Function<BBCode>, name: &Name) -> Function<BBCode> {
     let own = &function.name;
     let other = Name::from(format!("{name} of the first"));

@@ -51,8 +51,8 @@ impl Forms {
         }
     }
 
-    /// A direction as derivatives take it: with zeros for the tangents that are left out, as `nothing`. There must be one tangent for each argument, of its form, and each
-    /// object must have one of its own.
+    /// A direction as derivatives take it: with zeros for the tangents that are left out, as `nothing`. There must be
+    /// one tangent for each argument, of its form, and each object must have one of its own.
     pub(crate) fn complete(&self, machine: &Machine<'_>, direction: &[Value]) -> Result<Vec<Value>, GradientError> {
         if self.forms.len() != direction.len() {
             return Err(GradientError::Direction { arguments: self.forms.len(), tangents: direction.len() });
@@ -177,7 +177,8 @@ impl Prepared {
     }
 }
 
-/// The arguments of a function, as its derivatives take them, and the floats in those with respect to which it is differentiated.
+/// The arguments of a function, as its derivatives take them, and the floats in those with respect to which it is
+/// differentiated.
 pub(crate) struct Inputs<'a> {
     machine: Machine<'a>,
     args: Vec<Value>,
@@ -231,7 +232,8 @@ impl<'a> Inputs<'a> {
         self.machine.copies(&self.args).map_err(run_error)
     }
 
-    /// Arguments for a call, followed by the tangents along so many floats from this one on: zeros where there is none any more.
+    /// Arguments for a call, followed by the tangents along so many floats from this one on: zeros where there is none
+    /// any more.
     pub(crate) fn along(&self, first: usize, count: usize) -> Result<Vec<Value>, GradientError> {
         let mut operands = self.arguments()?;
         for column in first..first + count {
@@ -250,7 +252,8 @@ impl<'a> Inputs<'a> {
         Ok(self.columns.iter().map(|index| all.get(*index).copied().unwrap_or(0.0)).collect())
     }
 
-    /// The floats that are meant in tangents of a gradient: tangents of tangents, whose types are others than those of the arguments'.
+    /// The floats that are meant in tangents of a gradient: tangents of tangents, whose types are others than those of
+    /// the arguments'.
     pub(crate) fn floats_of_second(
         &self,
         machine: &Machine<'_>,
@@ -267,7 +270,8 @@ impl<'a> Inputs<'a> {
         Ok(self.columns.iter().map(|index| all.get(*index).copied().unwrap_or(0.0)).collect())
     }
 
-    /// The zeros of the tangents of the arguments, made together: what is one object has one. `nothing` for what is not wanted.
+    /// The zeros of the tangents of the arguments, made together: what is one object has one. `nothing` for what is not
+    /// wanted.
     fn zeros(&self) -> Result<Vec<Value>, GradientError> {
         let zeros = self.machine.zero_tangents(&self.args, &self.types).map_err(run_error)?;
         let pairs = zeros.into_iter().zip(&self.wanted);

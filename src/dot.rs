@@ -6,8 +6,8 @@ use hashbrown::HashMap;
 use ircode::text::{StatementPrinter, write_typed};
 use ircode::{BlockView, Body, Module, Names, Stmt, Style, View};
 
-/// The functions of a module in either representation as DOT, one cluster each: blocks as boxes with their statements, edges labelled where they
-/// depend on a condition.
+/// The functions of a module in either representation as DOT, one cluster each: blocks as boxes with their statements,
+/// edges labelled where they depend on a condition.
 ///
 /// ```
 /// use bbkit::ircode::parse_module;

@@ -27,7 +27,8 @@ pub enum Engine {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RunOptions {
-    /// What the run may use. Native code does not count statements: where their number is not the default, it is not taken.
+    /// What the run may use. Native code does not count statements: where their number is not the default, it is not
+    /// taken.
     pub limits: Limits,
     /// What runs it.
     pub engine: Engine,
@@ -58,8 +59,8 @@ pub struct Ran {
     pub function: String,
     /// The engine: never [`Engine::Auto`].
     pub engine: Engine,
-    /// Why it was not native code, if that was asked for, or not all of it: the interpreter may run what is called only where a run is about
-    /// to fail.
+    /// Why it was not native code, if that was asked for, or not all of it: the interpreter may run what is called only
+    /// where a run is about to fail.
     pub why: Option<String>,
     /// The statements of native code that the interpreter does.
     pub helped: Vec<String>,
@@ -90,7 +91,8 @@ pub enum EngineError {
     NotNative(String),
 }
 
-/// Calls a function of a module, on the engine that the options say, and says which one that was. What the program prints goes nowhere.
+/// Calls a function of a module, on the engine that the options say, and says which one that was. What the program
+/// prints goes nowhere.
 ///
 /// ```
 /// use bbkit::exec::Value;
@@ -245,7 +247,8 @@ fn interpreted_parts(program: &Native) -> Option<String> {
     match *program {}
 }
 
-/// Calls a program. Where the interpreter is there for what native code cannot do, it may also be able to do with the memory that there is.
+/// Calls a program. Where the interpreter is there for what native code cannot do, it may also be able to do with the
+/// memory that there is.
 #[cfg(feature = "native")]
 fn call_native(
     program: &Native,

@@ -35,8 +35,8 @@ pub fn to_bbcode(module: &Module<IRCode>) -> Result<Module<BBCode>, ConversionEr
     module.map(|function| BBCode::try_from(&function.body))
 }
 
-/// A module keyed by ID, of which the function is valid, and what it calls or names, in tables of methods and of derivatives, too. Other functions are left out if they cannot
-/// be converted.
+/// A module keyed by ID, of which the function is valid, and what it calls or names, in tables of methods and of
+/// derivatives, too. Other functions are left out if they cannot be converted.
 pub(crate) fn verified(module: &Module<IRCode>, name: &Name) -> Result<Module<BBCode>, GradientError> {
     let asked = module.function_index(name).ok_or_else(|| GradientError::NoSuchFunction(name.clone()))?;
     let mut work = vec![asked];
@@ -145,7 +145,8 @@ pub struct Gradient {
     pub module: Module<IRCode>,
     /// What these are called.
     pub names: DerivativeNames,
-    /// What is not wrong, but may not be what was meant: the result does not depend on the arguments, a loop is not checkpointed.
+    /// What is not wrong, but may not be what was meant: the result does not depend on the arguments, a loop is not
+    /// checkpointed.
     pub warnings: Vec<PassError>,
     /// What has run the derivative.
     pub ran: Ran,
@@ -159,15 +160,16 @@ pub struct Gradient {
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct GradientOptions {
-    /// The arguments with respect to which the function is differentiated, by number (`_2`) or name, or fields of these:
-    /// `model.weights`, `_2.1`. Of a field, the argument is differentiated with respect to as a whole, and that part of its
-    /// cotangent is given. `None` for all arguments.
+    /// The arguments with respect to which the function is differentiated, by number (`_2`) or name, or fields of
+    /// these: `model.weights`, `_2.1`. Of a field, the argument is differentiated with respect to as a whole, and that
+    /// part of its cotangent is given. `None` for all arguments.
     pub wrt: Option<Vec<String>>,
     /// How what the pullback needs travels to it.
     pub carrier: Carrier,
     /// What makes the derivative small.
     pub savings: Savings,
-    /// Whether [loops are checkpointed](passes::reverse_mode::Options::checkpoint): much less memory for long loops, for the time of one more run.
+    /// Whether [loops are checkpointed](passes::reverse_mode::Options::checkpoint): much less memory for long loops,
+    /// for the time of one more run.
     pub checkpoint: bool,
     /// What the run may use.
     pub limits: Limits,
@@ -302,8 +304,8 @@ impl From<EngineError> for GradientError {
     }
 }
 
-/// The value of a function and its gradient, by reverse-mode differentiation. Types of arguments that the function does not
-/// declare are taken from `args`.
+/// The value of a function and its gradient, by reverse-mode differentiation. Types of arguments that the function does
+/// not declare are taken from `args`.
 ///
 /// ```
 /// use exec::Value;
@@ -352,14 +354,14 @@ pub fn gradient_with(
     }
 }
 
-/// The value of a function, whatever it is, and the cotangents of its arguments, from that of the result: the product of a
-/// vector with the Jacobian, by reverse-mode differentiation.
+/// The value of a function, whatever it is, and the cotangents of its arguments, from that of the result: the product
+/// of a vector with the Jacobian, by reverse-mode differentiation.
 ///
-/// The seed is a tangent of the result: of a float a float; of a tuple, a named tuple or a struct that cannot be changed
-/// the tuple of the tangents of its fields, `nothing` for those that have none; of an array an array; of a mutable struct
-/// `M` a `BBKit.Tangent{M}` (see [`exec::Machine::zero_tangents`]). It can be given as [JSON](Seed::Json), too. Where the
-/// shape of the seed shows only in the result, the function is run before its derivative. It is run once more for the value if the pullback, which takes
-/// back changes of memory, may change that.
+/// The seed is a tangent of the result: of a float a float; of a tuple, a named tuple or a struct that cannot be
+/// changed the tuple of the tangents of its fields, `nothing` for those that have none; of an array an array; of a
+/// mutable struct `M` a `BBKit.Tangent{M}` (see [`exec::Machine::zero_tangents`]). It can be given as
+/// [JSON](Seed::Json), too. Where the shape of the seed shows only in the result, the function is run before its
+/// derivative. It is run once more for the value if the pullback, which takes back changes of memory, may change that.
 ///
 /// ```
 /// use bbkit::exec::{Limits, Value};
@@ -579,7 +581,8 @@ pub fn specialized(module: &Module<IRCode>, name: &str, args: &[Value]) -> Resul
     Ok(into_ircode(module)?)
 }
 
-/// Whether a function takes so many arguments, if it says which it takes: a listing without a header takes as many as are given.
+/// Whether a function takes so many arguments, if it says which it takes: a listing without a header takes as many as
+/// are given.
 pub(crate) fn check_arity(module: &Module<IRCode>, name: &Name, got: usize) -> Result<(), GradientError> {
     let Some(function) = module.function(name).filter(|function| !function.name.is_empty()) else { return Ok(()) };
     let Some(declared) = function.body.argtypes.len().checked_sub(1) else { return Ok(()) };
@@ -598,7 +601,8 @@ pub(crate) fn shape_error(error: ValueError) -> GradientError {
     run_error(exec::RunErrorKind::Unsupported(format!("the tangent of {}: {}", error.place, error.message)))
 }
 
-/// What a function is differentiated with respect to: the numbers of the arguments, and the places of what is meant, as `_2.weights`.
+/// What a function is differentiated with respect to: the numbers of the arguments, and the places of what is meant, as
+/// `_2.weights`.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection {
     pub(crate) arguments: Vec<usize>,

@@ -41,9 +41,9 @@ impl fmt::Display for Hessian {
 }
 
 impl Hessian {
-    /// The largest difference between an element and the one across the diagonal, relative to the larger of the two or to 1. Both are
-    /// computed, each in its own column, so that it is a check: where the function is smooth, rounding alone makes them differ. A mistake
-    /// that is the same on both sides passes it.
+    /// The largest difference between an element and the one across the diagonal, relative to the larger of the two or
+    /// to 1. Both are computed, each in its own column, so that it is a check: where the function is smooth, rounding
+    /// alone makes them differ. A mistake that is the same on both sides passes it.
     pub fn asymmetry(&self) -> f64 {
         let mut worst: f64 = 0.0;
         for (i, row) in self.matrix.iter().enumerate() {
@@ -56,8 +56,8 @@ impl Hessian {
     }
 }
 
-/// The second derivatives of a function whose result is a float, with respect to all floats of its arguments: by forward mode over
-/// reverse mode, several columns at once. Objects among the arguments are left as they were.
+/// The second derivatives of a function whose result is a float, with respect to all floats of its arguments: by
+/// forward mode over reverse mode, several columns at once. Objects among the arguments are left as they were.
 ///
 /// ```
 /// use exec::Value;
@@ -79,8 +79,8 @@ impl Hessian {
 ///
 /// # Errors
 ///
-/// [`GradientError`] if the function, or its gradient, cannot be differentiated, if it fails on these arguments, or if its
-/// result is no float.
+/// [`GradientError`] if the function, or its gradient, cannot be differentiated, if it fails on these arguments, or if
+/// its result is no float.
 pub fn hessian(
     module: &Module<IRCode>,
     name: &str,

@@ -39,9 +39,10 @@ pub struct HessianNames {
     pub directional: Name,
 }
 
-/// The value of a function, its gradient, and the product of its Hessian and a vector, by forward mode over reverse mode: what this
-/// costs does not depend on the number of arguments, and the Hessian is never made. The vector has one tangent for each argument, as
-/// for [`jvp`](crate::jvp()). Types of arguments that the function does not declare are taken from `args`.
+/// The value of a function, its gradient, and the product of its Hessian and a vector, by forward mode over reverse
+/// mode: what this costs does not depend on the number of arguments, and the Hessian is never made. The vector has one
+/// tangent for each argument, as for [`jvp`](crate::jvp()). Types of arguments that the function does not declare are
+/// taken from `args`.
 ///
 /// ```
 /// use exec::Value;
@@ -76,7 +77,8 @@ pub fn hvp(
     hvp_with(module, name, args, vector, &limits.into())
 }
 
-/// The value of a function, its gradient, and the product of its Hessian and a vector, as [`hvp`] gives them, run as the options say.
+/// The value of a function, its gradient, and the product of its Hessian and a vector, as [`hvp`] gives them, run as
+/// the options say.
 ///
 /// # Errors
 ///
@@ -125,8 +127,8 @@ pub(crate) fn never_returns(module: &Module<IRCode>, name: &str, args: &[Value],
     }
 }
 
-/// The module with the derivative of a function's gradient in so many directions at once; `None` if the function never returns. `types`
-/// are those of the arguments from `_2` on, for those that the function does not declare.
+/// The module with the derivative of a function's gradient in so many directions at once; `None` if the function never
+/// returns. `types` are those of the arguments from `_2` on, for those that the function does not declare.
 ///
 /// # Errors
 ///

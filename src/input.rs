@@ -27,7 +27,8 @@ pub struct Input {
     pub path: String,
     /// The text of the file.
     pub source: Arc<str>,
-    /// The text in which functions stand, if that is not the text of the file: without colours, prompts and what else is around listings.
+    /// The text in which functions stand, if that is not the text of the file: without colours, prompts and what else
+    /// is around listings.
     pub cleaned: Option<Arc<str>>,
     /// The functions.
     pub module: Module<IRCode>,
@@ -114,8 +115,8 @@ impl Input {
         Input::parse(path, &text, &[])
     }
 
-    /// Reads a program from a text. `path` names it in errors; `parameters` are the names of the arguments `_2`, `_3`, …
-    /// of a listing without header, as far as they are known.
+    /// Reads a program from a text. `path` names it in errors; `parameters` are the names of the arguments `_2`, `_3`,
+    /// … of a listing without header, as far as they are known.
     ///
     /// # Errors
     ///
@@ -153,8 +154,8 @@ impl Input {
         Ok(Input { source: text.into(), ..Input::of_module(path, module) })
     }
 
-    /// Adds a copy of the method of a closure or of a callable struct that [takes what it is called on](passes::lambda_lifting::lift) as
-    /// its first argument, and gives its name.
+    /// Adds a copy of the method of a closure or of a callable struct that [takes what it is called
+    /// on](passes::lambda_lifting::lift) as its first argument, and gives its name.
     ///
     /// # Errors
     ///

@@ -34,8 +34,8 @@ pub struct JacobianOptions {
     /// The arguments with respect to which the function is differentiated, by number or name, or fields of these, as in
     /// [`GradientOptions`](crate::GradientOptions::wrt). `None` for all. The columns keep the order of the arguments.
     pub wrt: Option<Vec<String>>,
-    /// The mode; `None` for forward mode where the result has as many floats as the arguments or more, and where reverse mode cannot
-    /// differentiate the function; else reverse mode. A Hessian has but one.
+    /// The mode; `None` for forward mode where the result has as many floats as the arguments or more, and where
+    /// reverse mode cannot differentiate the function; else reverse mode. A Hessian has but one.
     pub mode: Option<Mode>,
     /// The most directions that forward mode takes at once; eight, if nothing is said.
     pub chunk: Option<usize>,
@@ -46,7 +46,8 @@ pub struct JacobianOptions {
 }
 
 impl JacobianOptions {
-    /// Of all arguments, by the interpreter, in forward mode where the result has as many floats as the arguments or more, else in reverse mode.
+    /// Of all arguments, by the interpreter, in forward mode where the result has as many floats as the arguments or
+    /// more, else in reverse mode.
     pub fn new() -> Self {
         JacobianOptions::default()
     }
@@ -86,8 +87,8 @@ pub struct Jacobian {
     pub matrix: Vec<Vec<f64>>,
     /// Where in the result the floats are: `[3]`, `.y`, `.2` of a tuple; nothing for a result that is a float.
     pub rows: Vec<String>,
-    /// Where in the arguments the floats are: `_2`, `_3[4]`, `_4.y`. Arguments come in their order, elements of arrays as they stand in memory,
-    /// and each object once, where it is met first.
+    /// Where in the arguments the floats are: `_2`, `_3[4]`, `_4.y`. Arguments come in their order, elements of arrays
+    /// as they stand in memory, and each object once, where it is met first.
     pub columns: Vec<String>,
     /// The mode that was used.
     pub mode: Mode,
@@ -113,12 +114,12 @@ impl fmt::Display for Jacobian {
     }
 }
 
-/// The first derivatives of all floats of a function's result with respect to all floats of its arguments, which may be arrays, tuples
-/// and structs of them. Objects among the arguments are left as they were.
+/// The first derivatives of all floats of a function's result with respect to all floats of its arguments, which may be
+/// arrays, tuples and structs of them. Objects among the arguments are left as they were.
 ///
-/// The function is run once to see how many floats its result has. Forward mode runs it again for every eight columns or fewer, which share what
-/// does not depend on the direction; reverse mode for every row, forwards and backwards. If the last columns are fewer than those before,
-/// the directions that are left over are zeros.
+/// The function is run once to see how many floats its result has. Forward mode runs it again for every eight columns
+/// or fewer, which share what does not depend on the direction; reverse mode for every row, forwards and backwards. If
+/// the last columns are fewer than those before, the directions that are left over are zeros.
 ///
 /// ```
 /// use exec::Value;
@@ -144,8 +145,8 @@ impl fmt::Display for Jacobian {
 ///
 /// # Errors
 ///
-/// [`GradientError`] if the function cannot be differentiated, or fails on these arguments; [`GradientError::NoNumber`] if
-/// there is no float in the result.
+/// [`GradientError`] if the function cannot be differentiated, or fails on these arguments; [`GradientError::NoNumber`]
+/// if there is no float in the result.
 pub fn jacobian(
     module: &Module<IRCode>,
     name: &str,

@@ -28,15 +28,16 @@ pub struct Jvp {
 }
 
 /// The value of a function and its derivatives in some directions, by forward-mode differentiation. A direction has one
-/// tangent for each argument, in the form that [`ircode::tangents`] describes: a float for a float, a tuple for a tuple or an immutable
-/// struct, an array for an array, `nothing` where the type has none. [`Machine::tangent_from_json`] and [`Machine::zero_tangent`] make
-/// them. Types of arguments that the function does not declare are taken from `args`.
+/// tangent for each argument, in the form that [`ircode::tangents`] describes: a float for a float, a tuple for a tuple
+/// or an immutable struct, an array for an array, `nothing` where the type has none. [`Machine::tangent_from_json`] and
+/// [`Machine::zero_tangent`] make them. Types of arguments that the function does not declare are taken from `args`.
 ///
-/// For any argument `nothing` is zero. With respect to a float that is `nothing` in all directions the function is not differentiated: what is
-/// done with it needs no derivative.
+/// For any argument `nothing` is zero. With respect to a float that is `nothing` in all directions the function is not
+/// differentiated: what is done with it needs no derivative.
 ///
-/// Objects among the arguments and tangents are changed in place as the function changes them; a direction that shares objects with the arguments,
-/// or with a direction before it, is copied first. Where two arguments are one object, their tangents must be one object, too, and only there.
+/// Objects among the arguments and tangents are changed in place as the function changes them; a direction that shares
+/// objects with the arguments, or with a direction before it, is copied first. Where two arguments are one object,
+/// their tangents must be one object, too, and only there.
 ///
 /// ```
 /// use exec::Value;
@@ -58,8 +59,8 @@ pub struct Jvp {
 ///
 /// # Errors
 ///
-/// [`GradientError`] if the function cannot be differentiated, or fails on these arguments; [`GradientError::Direction`] and
-/// [`GradientError::Tangent`] for tangents that do not belong to the arguments.
+/// [`GradientError`] if the function cannot be differentiated, or fails on these arguments;
+/// [`GradientError::Direction`] and [`GradientError::Tangent`] for tangents that do not belong to the arguments.
 pub fn jvp(
     module: &Module<IRCode>,
     name: &str,
@@ -140,7 +141,8 @@ fn first_collected(module: &Module<IRCode>, name: &str) -> Option<usize> {
     collecting.map(|function| function.body.argtypes.len().saturating_sub(2))
 }
 
-/// Arguments, or their tangents, as a derivative takes them: what the function collects, its derivative takes as a tuple.
+/// Arguments, or their tangents, as a derivative takes them: what the function collects, its derivative takes as a
+/// tuple.
 pub(crate) fn packed(
     machine: &Machine<'_>,
     module: &Module<IRCode>,
@@ -154,8 +156,8 @@ pub(crate) fn packed(
     Ok(all)
 }
 
-/// The module with the forward-mode derivative of a function, and what that is called: to be run by a machine of the caller's own.
-/// `types` are those of the arguments from `_2` on, for those that the function does not declare.
+/// The module with the forward-mode derivative of a function, and what that is called: to be run by a machine of the
+/// caller's own. `types` are those of the arguments from `_2` on, for those that the function does not declare.
 ///
 /// # Errors
 ///

@@ -28,8 +28,8 @@ pub struct Linearization {
 }
 
 impl Linearization {
-    /// The derivative of the value in a direction, which has one tangent for each argument, as [`jvp`](crate::jvp()) takes them. The
-    /// function does not run again.
+    /// The derivative of the value in a direction, which has one tangent for each argument, as [`jvp`](crate::jvp())
+    /// takes them. The function does not run again.
     ///
     /// # Errors
     ///
@@ -44,11 +44,11 @@ impl Linearization {
     }
 }
 
-/// The value of a function and its differential, which gives the derivative in any direction: [`passes::linearization`] has how. Types of
-/// arguments that the function does not declare are taken from `args`.
+/// The value of a function and its differential, which gives the derivative in any direction: [`passes::linearization`]
+/// has how. Types of arguments that the function does not declare are taken from `args`.
 ///
-/// Objects among the arguments are changed in place as the function changes them; those among the tangents are copied. Where two arguments are one
-/// object, their tangents must be one object, too, and only there.
+/// Objects among the arguments are changed in place as the function changes them; those among the tangents are copied.
+/// Where two arguments are one object, their tangents must be one object, too, and only there.
 ///
 /// ```
 /// use exec::Value;
@@ -94,8 +94,8 @@ pub fn linearize(
     Ok(Linearization { value, differential, module: derived, names, function: name.clone(), forms })
 }
 
-/// The module with the linearization of a function, and what that is called: to be run by a machine of the caller's own. `types` are those
-/// of the arguments from `_2` on, for those that the function does not declare.
+/// The module with the linearization of a function, and what that is called: to be run by a machine of the caller's
+/// own. `types` are those of the arguments from `_2` on, for those that the function does not declare.
 ///
 /// # Errors
 ///

@@ -14,8 +14,8 @@ pub struct PassStatistics {
     pub before: Statistics,
     /// After the last.
     pub after: Statistics,
-    /// Whether the values were compared. They are not where they hold closures: passes may put another function, with other
-    /// captured values, in the place of one.
+    /// Whether the values were compared. They are not where they hold closures: passes may put another function, with
+    /// other captured values, in the place of one.
     pub compared: bool,
 }
 
@@ -49,8 +49,8 @@ pub enum PassStatisticsError {
     },
 }
 
-/// A line each for what is counted: before, after, and how much of it was saved, which is less than nothing where there is
-/// more after than before. Of the kinds of objects, those of which there are any.
+/// A line each for what is counted: before, after, and how much of it was saved, which is less than nothing where there
+/// is more after than before. Of the kinds of objects, those of which there are any.
 impl fmt::Display for PassStatistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:<20} {:>14} {:>14} {:>14}", "", "before", "after", "saved")?;
@@ -78,8 +78,8 @@ impl fmt::Display for PassStatistics {
     }
 }
 
-/// Runs a function of two versions of a module, each on copies of the arguments, and counts what it does. Its value, what it
-/// prints, and what it leaves in the arguments must be the same to the last bit.
+/// Runs a function of two versions of a module, each on copies of the arguments, and counts what it does. Its value,
+/// what it prints, and what it leaves in the arguments must be the same to the last bit.
 ///
 /// ```
 /// use exec::{Limits, Value};

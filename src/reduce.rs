@@ -40,12 +40,12 @@ pub struct ReduceOptions {
 
 /// Makes a program smaller as long as it is interesting.
 ///
-/// This is delta debugging on the code itself (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input",
-/// 2002; on code, C-Reduce's passes, Regehr and others, 2012): steps from coarse to fine — functions, branches, blocks,
-/// statements, operands, constants, φs, arguments, attributes — each over halved and halved parts of what it could change,
-/// until no step changes anything. The steps edit BBCode, whose names stay, so that what is left to be tried survives what
-/// was done. `interesting` sees only programs that the verifier accepts; what it accepted last is the result. It must give
-/// the same answer each time; then the result is the same each time, too.
+/// This is delta debugging on the code itself (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing
+/// Input", 2002; on code, C-Reduce's passes, Regehr and others, 2012): steps from coarse to fine — functions, branches,
+/// blocks, statements, operands, constants, φs, arguments, attributes — each over halved and halved parts of what it
+/// could change, until no step changes anything. The steps edit BBCode, whose names stay, so that what is left to be
+/// tried survives what was done. `interesting` sees only programs that the verifier accepts; what it accepted last is
+/// the result. It must give the same answer each time; then the result is the same each time, too.
 ///
 /// Types need not be right in what comes out: the verifier does not look at them.
 ///
@@ -201,9 +201,9 @@ impl Reducer<'_> {
         true
     }
 
-    /// Tries to change all items at once, then halves of them, and so on down to each by itself. `change` makes the change
-    /// for one item, which may not be there any more; false if there is nothing to change. An item is not tried again once
-    /// its change was made. Whether one was.
+    /// Tries to change all items at once, then halves of them, and so on down to each by itself. `change` makes the
+    /// change for one item, which may not be there any more; false if there is nothing to change. An item is not tried
+    /// again once its change was made. Whether one was.
     fn each<T: Clone>(&mut self, items: Vec<T>, change: impl Fn(&mut Module<BBCode>, &T) -> bool) -> bool {
         self.each_part(items, |state, part| {
             let mut candidate = state.clone();

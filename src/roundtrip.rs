@@ -24,15 +24,16 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Takes a function every way there and back: IRCode → BBCode → IRCode, BBCode → IRCode → BBCode, text in bbkit's own style and
-/// those of Julia's versions, JSON of both representations. Pending nodes are compacted before conversion; Julia's text, which does not tell them from
-/// others, is left out where there are any. Returns what did not come back as it was.
+/// Takes a function every way there and back: IRCode → BBCode → IRCode, BBCode → IRCode → BBCode, text in bbkit's own
+/// style and those of Julia's versions, JSON of both representations. Pending nodes are compacted before conversion;
+/// Julia's text, which does not tell them from others, is left out where there are any. Returns what did not come back
+/// as it was.
 pub fn roundtrip(function: &Function<IRCode>) -> Vec<Mismatch> {
     Ways::default().check(function)
 }
 
-/// Takes the declarations of a module — types, classes, tables, global constants — through text in bbkit's style and JSON. Returns what
-/// did not come back as it was.
+/// Takes the declarations of a module — types, classes, tables, global constants — through text in bbkit's style and
+/// JSON. Returns what did not come back as it was.
 ///
 /// ```
 /// use bbkit::roundtrip_declarations;

@@ -12,8 +12,8 @@ use ircode::{DefinedTwice, Function, IRCode, JsonError, Module, Name, TextError}
 use crate::input::{Input, InputError, is_json};
 
 impl Input {
-    /// Reads a file piece by piece, and calls `visit` with each: a piece holds a function, or declarations (all those of a
-    /// dump together, at its end), and all errors know their place in the whole file. `-` is standard input.
+    /// Reads a file piece by piece, and calls `visit` with each: a piece holds a function, or declarations (all those
+    /// of a dump together, at its end), and all errors know their place in the whole file. `-` is standard input.
     ///
     /// A text is cut behind each function with a header; one without such functions is a single piece.
     ///

@@ -1,4 +1,5 @@
-//! Derivatives of functions that are given one vector as several arguments, and store through one what they read through another.
+//! Derivatives of functions that are given one vector as several arguments, and store through one what they read
+//! through another.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 

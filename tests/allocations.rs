@@ -1,4 +1,5 @@
-//! What a gradient allocates once closures are specialised: nothing in code without loops, one growing stack a nest of loops.
+//! What a gradient allocates once closures are specialised: nothing in code without loops, one growing stack a nest of
+//! loops.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 
@@ -128,8 +129,8 @@ fn a_nest_of_loops_grows_one_stack() {
     }
 }
 
-/// What is left of closures and enums in the gradients of the functions that Swift's own tests of the pass have. Those not named here
-/// leave nothing.
+/// What is left of closures and enums in the gradients of the functions that Swift's own tests of the pass have. Those
+/// not named here leave nothing.
 const LEFT: &[(&str, &str, &str)] = &[
     // It calls itself by way of another function.
     ("multi_bb_bte2", "myfoo10_through_indirect", "new_case"),

@@ -1,5 +1,5 @@
-//! Analyses against their definitions, on random code of every kind. (Dominators, post-dominators, frontiers and loops are held
-//! against theirs on random graphs, in `ircode/src/graph`.)
+//! Analyses against their definitions, on random code of every kind. (Dominators, post-dominators, frontiers and loops
+//! are held against theirs on random graphs, in `ircode/src/graph`.)
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 

@@ -104,8 +104,8 @@ mod compiled {
         list.iter_mut().map(Output::Number).collect()
     }
 
-    /// However many numbers a result has: native code keeps few in registers, and more in memory. Σ k pₖ² has the gradient 2k pₖ, and along v its
-    /// Hessian gives 2k vₖ, all without rounding here.
+    /// However many numbers a result has: native code keeps few in registers, and more in memory. Σ k pₖ² has the
+    /// gradient 2k pₖ, and along v its Hessian gives 2k vₖ, all without rounding here.
     #[test]
     fn results_of_many_numbers() {
         for n in [63, 64, 65, 130] {
@@ -179,7 +179,8 @@ end
         }
     }
 
-    /// What cannot be passed is told before the numbers for it are counted, and types that an argument does not have are refused.
+    /// What cannot be passed is told before the numbers for it are counted, and types that an argument does not have
+    /// are refused.
     #[test]
     fn arguments_are_looked_at_first() {
         let module = module_of(

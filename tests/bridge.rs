@@ -160,7 +160,8 @@ fn arguments(module: &Module<IRCode>, function: &str, args: &Json) -> Result<Vec
     args.as_array().into_iter().flatten().enumerate().map(convert).collect()
 }
 
-/// Runs a call in bbkit's interpreter, and compares the value or the exception, and the arguments afterwards, with Julia's.
+/// Runs a call in bbkit's interpreter, and compares the value or the exception, and the arguments afterwards, with
+/// Julia's.
 fn run_here(module: &Module<IRCode>, function: &str, call: &Json) -> Result<(), String> {
     let args = arguments(module, function, &call["args"])?;
     let outcome = &call["outcome"];

@@ -1,5 +1,5 @@
-//! `check_gradient`: every function of the file tests and of Swift's cases is found right, and a derivative with a mistake is
-//! found wrong, by the check that is there for it.
+//! `check_gradient`: every function of the file tests and of Swift's cases is found right, and a derivative with a
+//! mistake is found wrong, by the check that is there for it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 
@@ -97,8 +97,8 @@ fn failures(report: &CheckReport) -> Vec<&str> {
     report.failures().map(|check| check.name).collect()
 }
 
-/// x² + y where x² is so large that y is not seen in the sum: a difference by y is no sign that the gradient is wrong. That by x is as exact as
-/// ever, and one that is wrong is found.
+/// x² + y where x² is so large that y is not seen in the sum: a difference by y is no sign that the gradient is wrong.
+/// That by x is as exact as ever, and one that is wrong is found.
 #[test]
 fn differences_say_nothing_where_the_last_bit_of_the_value_hides_them() {
     let text = "
@@ -284,8 +284,8 @@ fn a_shadow_that_is_overwritten_is_found() {
 #[test]
 fn inputs_that_are_not_restored_are_found() {
     let args = "[[2, 3], [5, 7]]";
-    // The last statement that sets an element of the array, or the first that sets a field of the struct and not of its shadow,
-    // puts back what was there.
+    // The last statement that sets an element of the array, or the first that sets a field of the struct and not of its
+    // shadow, puts back what was there.
     let last = |body: &str| body.matches("Base.setindex!(").count() - 2;
     let report =
         planted("overwrite", args, "overwrite_pb", &|body| with_operand(body, "Base.setindex!(", last(body), 2, "1"));
@@ -313,7 +313,8 @@ fn a_report_reads_well() {
     );
 }
 
-/// What is zero up to rounding, x (1 / x) at 5, and where differences are what the third derivative makes of their steps, 74 x³ at 0.
+/// What is zero up to rounding, x (1 / x) at 5, and where differences are what the third derivative makes of their
+/// steps, 74 x³ at 0.
 #[test]
 fn derivatives_that_are_zero_are_not_found_wrong() {
     let module = parse_module(

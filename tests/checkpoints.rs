@@ -1,4 +1,5 @@
-//! Checkpointing of loops: the gradient stays the same to the last bit, and the memory that it takes grows as the root of the number of rounds.
+//! Checkpointing of loops: the gradient stays the same to the last bit, and the memory that it takes grows as the root
+//! of the number of rounds.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 

@@ -1,5 +1,5 @@
-//! Closure specialization: what must be gone, what signatures must be, that nothing changes what is computed, and which reasons are given
-//! for what stays.
+//! Closure specialization: what must be gone, what signatures must be, that nothing changes what is computed, and which
+//! reasons are given for what stays.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 
@@ -176,8 +176,8 @@ fn branches_of_other_shapes_hold_what_was_captured() {
     assert!(report.kept.iter().all(|kept| kept.reason == Reason::Returned));
 }
 
-/// What is left of derivatives once specialised, inlined and taken apart: of code without loops no closure, enum or tuple; of loops their
-/// stacks.
+/// What is left of derivatives once specialised, inlined and taken apart: of code without loops no closure, enum or
+/// tuple; of loops their stacks.
 #[test]
 fn nothing_is_left_to_allocate() {
     const APART: &[&str] = &["inlining", "copy-propagation", "scalar-replacement", "closure-folding", "dead-code"];
@@ -528,7 +528,8 @@ fn closures_stay_of_functions_that_are_asked_for() {
     }
 }
 
-/// The derivative of the application of a closure asks of which function that is: sin(x y), whose closure captures another.
+/// The derivative of the application of a closure asks of which function that is: sin(x y), whose closure captures
+/// another.
 #[test]
 fn the_derivative_of_closures_of_closures_survives_text_and_specialization() {
     let mut module = read(ASKED);

@@ -1,4 +1,5 @@
-//! The compact form of the interpreter's code where it is left half-way: at limits, by exceptions, where types are not what they claim.
+//! The compact form of the interpreter's code where it is left half-way: at limits, by exceptions, where types are not
+//! what they claim.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should stop")]
 

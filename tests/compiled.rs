@@ -1,5 +1,5 @@
-//! Functions and derivatives as machine code, called on slices: the kernels against the gradients derived by hand, the modes against
-//! the interpreter, and what a call must not do.
+//! Functions and derivatives as machine code, called on slices: the kernels against the gradients derived by hand, the
+//! modes against the interpreter, and what a call must not do.
 
 #![cfg(feature = "native")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
@@ -40,7 +40,8 @@ fn close(a: f64, b: f64, tolerance: f64) -> bool {
     (a - b).abs() <= tolerance * b.abs()
 }
 
-/// Whether one is the other but for rounding. A partial derivative that is small because larger numbers cancel is as exact as those.
+/// Whether one is the other but for rounding. A partial derivative that is small because larger numbers cancel is as
+/// exact as those.
 fn assert_close(what: &str, found: &[f64], expected: &[f64]) {
     assert_eq!(found.len(), expected.len(), "{what}");
     let noise = 1e-14 * expected.iter().fold(0.0_f64, |a, g| a.max(g.abs()));

@@ -12,7 +12,8 @@ use bbkit::compiled::CallError;
 use bbkit::ircode::{IRCode, Module, from_json, parse_module};
 use kit::kernels::{Inputs, KERNELS, inputs};
 
-/// Fails unless the third call and the fourth one allocate nothing. The second one may: it makes one chunk of those of the first.
+/// Fails unless the third call and the fourth one allocate nothing. The second one may: it makes one chunk of those of
+/// the first.
 fn settled<T>(what: &str, mut call: impl FnMut() -> Result<T, CallError>) {
     let mut one = || measure(|| drop(call().unwrap_or_else(|error| panic!("{what}: {error}")))).count_total;
     let counts = [one(), one(), one(), one()];
@@ -45,7 +46,8 @@ fn derivatives_of_the_kernels_allocate_only_at_first() {
     }
 }
 
-/// A loop over a loop, whose number of rounds the pullback has to know; a vector of Float32; a sum of eight vectors; an index that may be out of bounds, in the care of a handler.
+/// A loop over a loop, whose number of rounds the pullback has to know; a vector of Float32; a sum of eight vectors; an
+/// index that may be out of bounds, in the care of a handler.
 const FUNCTIONS: &str = "
 function powers(v::Vector{Float64}, n::Int64)::Float64
 1 ─ %1  = Base.arraylen(v)::Int64

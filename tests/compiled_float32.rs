@@ -1,4 +1,5 @@
-//! What is compiled of functions of `Float32`: on slices of `f32`, with the derivatives of closed forms and of the interpreter.
+//! What is compiled of functions of `Float32`: on slices of `f32`, with the derivatives of closed forms and of the
+//! interpreter.
 
 #![cfg(feature = "native")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]

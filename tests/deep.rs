@@ -1,5 +1,5 @@
-//! Programs that are long, loop often or call deep: their derivatives take no more than a multiple of their time, and no
-//! stack of the host's.
+//! Programs that are long, loop often or call deep: their derivatives take no more than a multiple of their time, and
+//! no stack of the host's.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should stop")]
 
@@ -86,7 +86,8 @@ end
     assert!(close(by_x.as_float().unwrap(), 10_000.0 * expected / 1.0001), "{by_x}");
 }
 
-/// Each function calls the next, and the last one may throw, which the first one catches: each gets a variant that says so.
+/// Each function calls the next, and the last one may throw, which the first one catches: each gets a variant that says
+/// so.
 #[test]
 fn an_exception_comes_from_thousands_of_calls_deep() {
     let depth = 4_000;
@@ -128,7 +129,8 @@ end"
     }
 }
 
-/// The trace of fifty thousand calls inside one another, which native code has made, is told to be too deep, or passed on.
+/// The trace of fifty thousand calls inside one another, which native code has made, is told to be too deep, or passed
+/// on.
 #[cfg(feature = "native")]
 #[test]
 fn a_trace_of_fifty_thousand_calls_is_passed_on_or_refused() {

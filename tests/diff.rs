@@ -119,8 +119,8 @@ fn disguises_make_no_difference(of: &Function<BBCode>, seed: u64) -> Result<(), 
     let disguise = with_body(of, disguised(&of.body, seed));
     difference(of, &disguise, ALL)?;
     difference(&disguise, of, ALL)?;
-    // What is laid out has gotos and blocks more. φs name all their edges first: laying out does so where it puts a block
-    // on an edge, which depends on the layout.
+    // What is laid out has gotos and blocks more. φs name all their edges first: laying out does so where it puts a
+    // block on an edge, which depends on the layout.
     let mut named = of.body.clone();
     named.name_phi_edges();
     let laid_out = with_body(of, named.laid_out().map_err(|error| error.to_string())?);
@@ -293,8 +293,8 @@ fn edited(bb: &BBCode, numbers: &mut Numbers) -> Option<(BBCode, &'static str)> 
     Some((made, what))
 }
 
-/// How many of many edits a comparison misses, and the first of them. Edits that give an equal program by symmetry — two
-/// φs that are the same, a branch on whose ways the same happens — are few.
+/// How many of many edits a comparison misses, and the first of them. Edits that give an equal program by symmetry —
+/// two φs that are the same, a branch on whose ways the same happens — are few.
 fn missed(compare: impl Fn(&Function<BBCode>, &Function<BBCode>) -> bool) -> (usize, usize, String) {
     let (missed, made, first) = (Cell::new(0), Cell::new(0), std::cell::RefCell::new(String::new()));
     for_each(150, numeric, |program: &Program| -> Result<(), String> {

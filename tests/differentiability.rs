@@ -447,8 +447,8 @@ fn thunks_are_made_once() {
 
 #[test]
 fn calls_of_derivatives_of_bundles_are_differentiated() {
-    // The second derivatives 6x, and 2y and 2x. Without the bundle of slope itself: with it, the derivative that is taken may be one of
-    // slope, too, so that third ones would be needed.
+    // The second derivatives 6x, and 2y and 2x. Without the bundle of slope itself: with it, the derivative that is
+    // taken may be one of slope, too, so that third ones would be needed.
     let text = TEXT.split("# A bundle of what makes a bundle.").next().unwrap();
     let mut canonical = read(text);
     assert_eq!(canonicalize(&mut canonical), Ok(true));

@@ -1,5 +1,5 @@
-//! Tables of methods, together with what else there is: derivative entries that are looked up when the program runs, differences
-//! between programs, shrinking, second derivatives.
+//! Tables of methods, together with what else there is: derivative entries that are looked up when the program runs,
+//! differences between programs, shrinking, second derivatives.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that fails should stop")]
 

@@ -1,17 +1,18 @@
 //! File tests: every `.ir` file below `tests/` says in comments what must hold of it.
 //!
-//! - `# grad f [1.5, 3] = 3.375 [6.75, null]`: the value and the gradient of `f` there. The numbers come from elsewhere: closed
-//!   forms, or Julia's.
-//!   An array is a list, a matrix a list of its columns, a tuple a list of its elements.
-//! - `# jvp f [1.5, 3] [1, null] = 3.375 6.75`: the value of `f` and its derivative in a direction, or behind one another those in
-//!   several. Tangents as `bbkit jvp` takes them.
+//! - `# grad f [1.5, 3] = 3.375 [6.75, null]`: the value and the gradient of `f` there. The numbers come from
+//!   elsewhere: closed forms, or Julia's. An array is a list, a matrix a list of its columns, a tuple a list of its
+//!   elements.
+//! - `# jvp f [1.5, 3] [1, null] = 3.375 6.75`: the value of `f` and its derivative in a direction, or behind one
+//!   another those in several. Tangents as `bbkit jvp` takes them.
 //! - `# Waits until …` as the first line: what the file says does not hold yet, and why.
-//! - `#$ opt - --passes mem2reg`: a command line, `-` being the file, without what starts with `#$`. What it prints stands below
-//!   it, behind `#> ` what goes to standard output, behind `#! ` what goes to standard error; `#= 1` is an exit status
-//!   other than 0. `BBKIT_BLESS=1` writes these lines.
+//! - `#$ opt - --passes mem2reg`: a command line, `-` being the file, without what starts with `#$`. What it prints
+//!   stands below it, behind `#> ` what goes to standard output, behind `#! ` what goes to standard error; `#= 1` is an
+//!   exit status other than 0. `BBKIT_BLESS=1` writes these lines.
 //!
-//! And of every function that a file holds and the verifier accepts, the laws hold: it comes back from every way, nothing panics
-//! on it, forward mode gives the gradient of each point, passes keep its meaning at the points given, and doing anything twice gives the same bytes.
+//! And of every function that a file holds and the verifier accepts, the laws hold: it comes back from every way,
+//! nothing panics on it, forward mode gives the gradient of each point, passes keep its meaning at the points given,
+//! and doing anything twice gives the same bytes.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should stop")]
 

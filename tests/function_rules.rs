@@ -1,5 +1,5 @@
-//! Derivative rules for functions of a module: which function a rule is for, which parameters it takes, and how one that
-//! does not fit is refused.
+//! Derivative rules for functions of a module: which function a rule is for, which parameters it takes, and how one
+//! that does not fit is refused.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 
@@ -404,7 +404,8 @@ function on_circle(x::Float64)::Float64
 end
 ";
 
-/// The rule of a method is called wherever the method is found in a table, or called for an object of a class that inherits it.
+/// The rule of a method is called wherever the method is found in a table, or called for an object of a class that
+/// inherits it.
 #[test]
 fn a_method_that_is_found_in_a_table_has_its_rule() {
     // Ten times what the derivative is.
@@ -518,7 +519,8 @@ end
     }
 }
 
-/// Derivatives would not put back what it changes, and would read it as it is afterwards; what it gives back would have two shadows.
+/// Derivatives would not put back what it changes, and would read it as it is afterwards; what it gives back would have
+/// two shadows.
 #[test]
 fn a_function_with_a_rule_that_changes_an_argument_or_gives_it_back_is_refused() {
     let text = "
@@ -692,8 +694,8 @@ end
     reverse_mode::differentiate(&mut module, &Name::from("f")).map(drop).unwrap_err().to_string()
 }
 
-/// An argument is put in the first of many objects, each of which is in the next one: it is in the last one, too. It took 20 seconds for half as many where
-/// each object was another round over the function.
+/// An argument is put in the first of many objects, each of which is in the next one: it is in the last one, too. It
+/// took 20 seconds for half as many where each object was another round over the function.
 #[test]
 fn what_is_given_back_through_many_objects_is_found_in_linear_time() {
     const OBJECTS: usize = 8_000;
@@ -729,8 +731,8 @@ end
     assert!(error.contains("gives back its argument _2 (a)\n  in put"), "{error}");
 }
 
-/// The last of many functions that call each other in a row changes the argument of the first. It took 13 seconds for 4,000 where each of them was another round
-/// over all.
+/// The last of many functions that call each other in a row changes the argument of the first. It took 13 seconds for
+/// 4,000 where each of them was another round over all.
 #[test]
 fn what_is_changed_through_many_calls_is_found_in_linear_time() {
     const CALLS: usize = 20_000;

@@ -1,8 +1,9 @@
 //! Derivatives of derivatives: every way to a second and third derivative, against power series.
 //!
-//! What is derived once becomes a function of a float again: the gradient times a direction, or the tangent in that direction. Both
-//! are the directional derivative, so that whatever order the modes are applied in, the k-th step gives the k-th derivative of
-//! t ↦ f(x + t d) at 0. The function written again over truncated power series in t gives the same, with formulas of its own.
+//! What is derived once becomes a function of a float again: the gradient times a direction, or the tangent in that
+//! direction. Both are the directional derivative, so that whatever order the modes are applied in, the k-th step gives
+//! the k-th derivative of t ↦ f(x + t d) at 0. The function written again over truncated power series in t gives the
+//! same, with formulas of its own.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that fails should stop")]
 
@@ -125,8 +126,8 @@ impl At {
         }
     }
 
-    /// A function `wrapper` of a float, the derivative along the direction, that calls the function `derived`: the one that gives
-    /// value and gradient, or value and tangent.
+    /// A function `wrapper` of a float, the derivative along the direction, that calls the function `derived`: the one
+    /// that gives value and gradient, or value and tangent.
     fn along(self, wrapper: &str, derived: &str, mode: char) -> String {
         let mut text = format!("function {wrapper}(x::{})::Float64\n", self.ty());
         let mut lines: Vec<String> = Vec::new();

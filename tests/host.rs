@@ -1,4 +1,5 @@
-//! Primitives and derivative rules that a host registers: every pass and the interpreter treat them as the built-in ones.
+//! Primitives and derivative rules that a host registers: every pass and the interpreter treat them as the built-in
+//! ones.
 
 #![allow(
     clippy::unwrap_used,
@@ -272,7 +273,8 @@ fn functions_of_the_module_come_first() {
     assert_eq!(value.as_float(), Some(3.0));
 }
 
-/// A panic of a host's function comes out of compiled code as it comes out of the interpreter, and what was compiled can be called again.
+/// A panic of a host's function comes out of compiled code as it comes out of the interpreter, and what was compiled
+/// can be called again.
 #[cfg(feature = "native")]
 #[test]
 fn panics_come_through_machine_code() {

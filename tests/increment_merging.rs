@@ -1,4 +1,5 @@
-//! Elements that are incremented several times get the same numbers from increments that were merged, where additions are exact.
+//! Elements that are incremented several times get the same numbers from increments that were merged, where additions
+//! are exact.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should stop")]
 
@@ -14,8 +15,8 @@ use kit::native::vector;
 use kit::seeds::for_each;
 use passes::{PassResult, increment_merging, run_on_function};
 
-/// One block of increments of the elements of two arrays, of which some are read, too. Arrays have three elements; the index that is an argument
-/// may be each of them.
+/// One block of increments of the elements of two arrays, of which some are read, too. Arrays have three elements; the
+/// index that is an argument may be each of them.
 fn increments(bytes: &mut Unstructured<'_>) -> arbitrary::Result<Module<IRCode>> {
     let mut text =
         "function f(a::Vector{Float64}, b::Vector{Float64}, p::Float64, q::Float64, i::Int64)::Float64\n1 ─ %1 = Base.mul_float(p, q)::Float64\n".to_owned();

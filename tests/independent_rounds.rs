@@ -62,7 +62,8 @@ fn a_scale_that_is_not_wanted_is_known_before_the_loop() {
     assert_eq!(loops_of_gradient(&file(), "tests_first", &options), 1);
 }
 
-/// Σ (a xᵢ − b)² in another order: the sums for a and b are made on the way forwards. By hand: Σ 2 (a xᵢ − b) xᵢ and −Σ 2 (a xᵢ − b).
+/// Σ (a xᵢ − b)² in another order: the sums for a and b are made on the way forwards. By hand: Σ 2 (a xᵢ − b) xᵢ and −Σ
+/// 2 (a xᵢ − b).
 #[test]
 fn sums_for_numbers_are_made_on_the_way_forwards_if_they_may() {
     let text = "
@@ -97,8 +98,8 @@ end
     assert_eq!(result.to_string(), "(59.0, 70.0, [4.0, 12.0, 28.0], -22.0)");
 }
 
-/// Rounds that are reversed one by one give the bits that a loop backwards gives. Where rounds meet they need not: that is what the check
-/// finds if it is not asked.
+/// Rounds that are reversed one by one give the bits that a loop backwards gives. Where rounds meet they need not: that
+/// is what the check finds if it is not asked.
 #[test]
 fn rounds_one_by_one_give_the_same_bits() {
     let (all, joined, differ) = (Cell::new(0), Cell::new(0), Cell::new(0));

@@ -251,8 +251,8 @@ fn a_pass_that_changes_the_meaning_is_caught() {
     assert!(caught(|program| keeps_meaning(&program.module, "f", &|| program.args.clone(), LIMITS, &invalid)) > 20);
 }
 
-/// The counter of the loop comes to the element that would be kept: a pass that does not see this load there, as it is hidden from it,
-/// computes something else.
+/// The counter of the loop comes to the element that would be kept: a pass that does not see this load there, as it is
+/// hidden from it, computes something else.
 #[test]
 fn keeping_an_element_that_is_read_at_another_index_is_caught() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/passes/scalar_promotion.ir");

@@ -1,5 +1,5 @@
-//! Functions that go through Julia's own library, as its compiler leaves them: the interpreter computes what Julia computes,
-//! and reverse mode the gradient that differences in long arithmetic give.
+//! Functions that go through Julia's own library, as its compiler leaves them: the interpreter computes what Julia
+//! computes, and reverse mode the gradient that differences in long arithmetic give.
 //!
 //! Of all of them that is asked by `scripts/corpora`, of every sixteenth by each run of the tests.
 
@@ -133,8 +133,9 @@ fn compare_products(cases: &[Case]) {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// Functions whose second derivatives go through traces of recursive functions and through arrays of structs, both of which have tangents of known types; are at
-/// a point where the library takes a short cut for the value; or take from a call what is known to be of one of the types that it may give.
+/// Functions whose second derivatives go through traces of recursive functions and through arrays of structs, both of
+/// which have tangents of known types; are at a point where the library takes a short cut for the value; or take from a
+/// call what is known to be of one of the types that it may give.
 const COMPILED_TWICE: [&str; 10] = [
     "sum",
     "sum_pairwise",
@@ -159,8 +160,8 @@ fn moved(args: &Json, along: &Json, by: f64) -> Json {
     }
 }
 
-/// The products of Hessians and a direction are the differences of the gradient, and the same to the last bit by machine code and by the
-/// interpreter.
+/// The products of Hessians and a direction are the differences of the gradient, and the same to the last bit by
+/// machine code and by the interpreter.
 #[test]
 fn second_derivatives_are_compiled() {
     const STEP: f64 = 1e-5;
@@ -271,7 +272,8 @@ fn compare_gradients(cases: &[Case]) {
     assert!(problems.is_empty(), "{} of {}:\n{}", problems.len(), cases.len(), problems.join("\n"));
 }
 
-/// Whether the cases are the same but for the last places of numbers: what Julia's BLAS computes depends on the processor.
+/// Whether the cases are the same but for the last places of numbers: what Julia's BLAS computes depends on the
+/// processor.
 fn agree(known: &Json, made: &Json) -> bool {
     match (known, made) {
         (Json::Number(a), Json::Number(b)) => close(a.as_f64().unwrap(), b.as_f64().unwrap(), 1e-13),

@@ -15,8 +15,8 @@ use serde_json::Value as Json;
 
 const LIMITS: Limits = Limits { steps: 1_000_000, memory: 1 << 26, depth: 1_000 };
 
-/// Each call of a function that the files in a folder have after `# grad` or `# jvp`, as the file, the function and the JSON of the
-/// arguments.
+/// Each call of a function that the files in a folder have after `# grad` or `# jvp`, as the file, the function and the
+/// JSON of the arguments.
 fn calls(folder: &str) -> Vec<(Module<IRCode>, String, Vec<Json>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -16,8 +16,8 @@ fn close(a: f64, b: f64, tolerance: f64) -> bool {
     (a - b).abs() <= tolerance * b.abs()
 }
 
-/// `s = Σ v[i] sin(v[i])`, statement by statement, then `s = c s + v[1]` three times over: so long that what later blocks use lies in the frame, as each
-/// element that is read and each sine may fail.
+/// `s = Σ v[i] sin(v[i])`, statement by statement, then `s = c s + v[1]` three times over: so long that what later
+/// blocks use lies in the frame, as each element that is read and each sine may fail.
 #[test]
 fn long_functions_keep_their_values() {
     let count = 1_600;
@@ -115,8 +115,8 @@ fn what_branches_give_is_found_thousands_of_blocks_later() {
     assert!(close(value, expected, 1e-12) && close(dx, slope, 1e-9), "{value}, {dx}, not {expected}, {slope}");
 }
 
-/// `x = 1.01 x` until it is above 1, sixty times at most, then `x = sin(x)`, and all that several times over: from each of the sixty places
-/// the way leads to the same block.
+/// `x = 1.01 x` until it is above 1, sixty times at most, then `x = sin(x)`, and all that several times over: from each
+/// of the sixty places the way leads to the same block.
 #[test]
 fn many_ways_lead_to_one_block_in_each_round() {
     let (rungs, rounds) = (60, 7);

@@ -1,4 +1,5 @@
-//! What loops save for the way back, on the functions of `grad/loops.ir`: nothing, where a counter says all that there is to know.
+//! What loops save for the way back, on the functions of `grad/loops.ir`: nothing, where a counter says all that there
+//! is to know.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should stop")]
 

@@ -1,5 +1,5 @@
-//! What Mooncake's own tests expect of its basic-block code, and what its code gets wrong or leaves open: each is a test
-//! here. The names of the tests say what must hold.
+//! What Mooncake's own tests expect of its basic-block code, and what its code gets wrong or leaves open: each is a
+//! test here. The names of the tests say what must hold.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 
@@ -228,8 +228,8 @@ mod control_flow {
         assert_eq!(blocks(&code), [names[0], names[2], names[1]]);
     }
 
-    /// In Mooncake the else-target is the next block, whichever that is, so that sorting is valid only where nothing falls
-    /// through.
+    /// In Mooncake the else-target is the next block, whichever that is, so that sorting is valid only where nothing
+    /// falls through.
     #[test]
     fn the_layout_means_nothing() {
         let mut code = bb("
@@ -368,8 +368,8 @@ mod conversion {
         assert_eq!(other.laid_out().unwrap(), other);
     }
 
-    /// Upstream, φs of the destinations go on naming the block of the switch, which does not go there any more, and a block with
-    /// nothing but a switch becomes one without statements, which fails.
+    /// Upstream, φs of the destinations go on naming the block of the switch, which does not go there any more, and a
+    /// block with nothing but a switch becomes one without statements, which fails.
     #[test]
     fn lowering_a_switch_tells_the_phis_of_its_destinations() {
         let mut code = bb("
@@ -416,8 +416,8 @@ mod conversion {
         round_trip(&code);
     }
 
-    /// Blocks and statements share one kind of name in Mooncake. Here mixing them up does not compile; what does not exist is
-    /// an error.
+    /// Blocks and statements share one kind of name in Mooncake. Here mixing them up does not compile; what does not
+    /// exist is an error.
     #[test]
     fn a_block_that_is_gone_is_an_error() {
         let mut code = bb("1 ─ goto #2\n2 ─ return 2");

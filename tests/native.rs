@@ -1,8 +1,9 @@
-//! Native code against the interpreter, and the interpreter's compact form against itself, on every function that the other tests run, and on its derivatives: what file tests differentiate or
-//! run at the points that they name, the cases of Swift's tests, the kernels and the functions that go through Julia's library.
+//! Native code against the interpreter, and the interpreter's compact form against itself, on every function that the
+//! other tests run, and on its derivatives: what file tests differentiate or run at the points that they name, the
+//! cases of Swift's tests, the kernels and the functions that go through Julia's library.
 //!
-//! `native/refused.txt` says what is not compiled, and why; anything else that is not is a failure. `BBKIT_BLESS=1 scripts/corpora` writes it: that takes
-//! all of the library's functions, where each run of the tests takes some.
+//! `native/refused.txt` says what is not compiled, and why; anything else that is not is a failure. `BBKIT_BLESS=1
+//! scripts/corpora` writes it: that takes all of the library's functions, where each run of the tests takes some.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 #![allow(clippy::print_stdout, reason = "what is asked for of one file is printed")]
@@ -291,7 +292,8 @@ fn native_code_does_what_the_interpreter_does_in_the_whole_library() {
     compare(library::cases(), true);
 }
 
-/// The file tests, and these functions of the library; if they are all that there are, it can be written what is not compiled.
+/// The file tests, and these functions of the library; if they are all that there are, it can be written what is not
+/// compiled.
 fn compare(of_library: Vec<Case>, all: bool) {
     let only = std::env::var("BBKIT_NATIVE").ok();
     let mut jobs = jobs(of_library);

@@ -1,4 +1,5 @@
-//! Native code that is called often, and by several threads: the same results, memory that does not grow, code that is given back.
+//! Native code that is called often, and by several threads: the same results, memory that does not grow, code that is
+//! given back.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 

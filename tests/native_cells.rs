@@ -1,5 +1,5 @@
-//! Enums and closures that hold objects in native code, against the interpreter: what one changes in an object the others see, and
-//! every object stays one.
+//! Enums and closures that hold objects in native code, against the interpreter: what one changes in an object the
+//! others see, and every object stays one.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 

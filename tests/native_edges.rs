@@ -1,5 +1,5 @@
-//! Native code at the edges: every primitive on numbers at the numbers where something happens, exceptions, deep recursion, arrays that are empty or
-//! too short, values of many parts; always against the interpreter.
+//! Native code at the edges: every primitive on numbers at the numbers where something happens, exceptions, deep
+//! recursion, arrays that are empty or too short, values of many parts; always against the interpreter.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 
@@ -258,7 +258,8 @@ end
     )
 }
 
-/// Functions that are written out for two numbers at once give what the interpreter gives, also where one is special and the other is not.
+/// Functions that are written out for two numbers at once give what the interpreter gives, also where one is special
+/// and the other is not.
 #[test]
 fn functions_of_two_numbers_at_once_are_the_interpreters() {
     let special = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, f64::MAX, f64::MIN, 5e-324, -5e-324, 1e-310];
@@ -380,7 +381,8 @@ fn recursion_a_million_deep_is_an_error() {
     std::thread::Builder::new().stack_size(256 << 10).spawn(check).unwrap().join().unwrap();
 }
 
-/// Calls that go on with another stack pass all arguments on, and results and errors back: in a register, through memory, and none.
+/// Calls that go on with another stack pass all arguments on, and results and errors back: in a register, through
+/// memory, and none.
 #[test]
 fn recursion_goes_on_with_another_stack() {
     let of_result = |result: &str, last: &str, next: &str| {

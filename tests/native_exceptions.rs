@@ -1,4 +1,5 @@
-//! Native code that catches exceptions, against the interpreter: which handler takes what, what it sees, and what no handler takes.
+//! Native code that catches exceptions, against the interpreter: which handler takes what, what it sees, and what no
+//! handler takes.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 
@@ -91,7 +92,8 @@ end
     }
 }
 
-/// A function that throws an exception of its own where `n` is 1, divides by 0 where it is 0, and calls another one that does.
+/// A function that throws an exception of its own where `n` is 1, divides by 0 where it is 0, and calls another one
+/// that does.
 const THROWS: &str = "
 function g(n::Int64)::Int64
 1 ─ %1 = (n === 1)::Bool

@@ -1,5 +1,5 @@
-//! What cannot be compiled and is called only where a run is about to fail is left to the interpreter: the errors are the interpreter's, with
-//! what native code has made of the arguments by then, and the rest is native.
+//! What cannot be compiled and is called only where a run is about to fail is left to the interpreter: the errors are
+//! the interpreter's, with what native code has made of the arguments by then, and the rest is native.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 

@@ -128,7 +128,8 @@ end
 
 #[test]
 fn the_interpreter_finds_what_it_changed_before() {
-    // `mapped` is called only where the run is about to fail, and native code has no `map`: it is left to the interpreter. Native code itself uses no array.
+    // `mapped` is called only where the run is about to fail, and native code has no `map`: it is left to the
+    // interpreter. Native code itself uses no array.
     let text = format!(
         "{COUNTING}{SQUARE}function mapped(a::Vector{{Float64}})::Float64
 1 ─ %1 = Base.map(Main.square, a)::Vector{{Float64}}

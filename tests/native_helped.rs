@@ -1,5 +1,5 @@
-//! What machine code does itself: where it asks the interpreter, a statement takes as long as hundreds of instructions, so that a function
-//! which does it in a loop is slower than in the interpreter alone.
+//! What machine code does itself: where it asks the interpreter, a statement takes as long as hundreds of instructions,
+//! so that a function which does it in a loop is slower than in the interpreter alone.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 
@@ -110,7 +110,8 @@ end
     assert_eq!(helped(text, &|_| vec![Value::from(1.5)]), NOTHING);
 }
 
-/// What iteration gives, as Julia compiles `for x in v` over what it does not know: `nothing`, or an element and a state.
+/// What iteration gives, as Julia compiles `for x in v` over what it does not know: `nothing`, or an element and a
+/// state.
 #[test]
 fn iteration_by_unions() {
     let text = "
@@ -304,7 +305,8 @@ end
     assert_eq!(helped(text, &args), NOTHING);
 }
 
-/// Shadows are added to one another as they are; to itself, or where the lengths differ, the interpreter says what becomes of it.
+/// Shadows are added to one another as they are; to itself, or where the lengths differ, the interpreter says what
+/// becomes of it.
 #[test]
 fn shadows_are_added() {
     let text = "
@@ -348,7 +350,8 @@ end
     }
 }
 
-/// `native/helped.txt` says of the functions that go through Julia's library with what the interpreter helps. `BBKIT_BLESS=1` writes it.
+/// `native/helped.txt` says of the functions that go through Julia's library with what the interpreter helps.
+/// `BBKIT_BLESS=1` writes it.
 #[test]
 #[ignore = "it takes minutes: scripts/corpora"]
 fn of_julias_library_little_is_left_to_the_interpreter() {

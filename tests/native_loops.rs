@@ -1,4 +1,5 @@
-//! Loops that native code does several rounds of at once, against the interpreter: on random bodies in which rounds meet in memory in all ways.
+//! Loops that native code does several rounds of at once, against the interpreter: on random bodies in which rounds
+//! meet in memory in all ways.
 
 #![cfg(feature = "native")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
@@ -63,8 +64,8 @@ function f(a::Vector{Float64}, b::Vector{Float64}, n::Int64)::Float64
 end
 ";
 
-/// Elements that stay in registers are in memory when the loop is over, also if it ends with an error, and are not kept if another array is
-/// the same one.
+/// Elements that stay in registers are in memory when the loop is over, also if it ends with an error, and are not kept
+/// if another array is the same one.
 #[test]
 fn elements_that_stay_in_registers_are_stored() {
     let module = parse_module(TWO_WAYS).unwrap().module;
@@ -86,8 +87,8 @@ fn elements_that_stay_in_registers_are_stored() {
     });
 }
 
-/// Two indices into an array of three dimensions name no element unless the third dimension is 1, and a value of a type that is known only when the loop runs may end
-/// it: what was added before is in memory then.
+/// Two indices into an array of three dimensions name no element unless the third dimension is 1, and a value of a type
+/// that is known only when the loop runs may end it: what was added before is in memory then.
 #[test]
 fn loops_that_fail_leave_what_they_did() {
     let agrees = |text: &str, args: &dyn Fn(&Machine<'_>) -> Vec<Value>| {
@@ -138,7 +139,8 @@ end
     }
 }
 
-/// A loop whose body changes `a` at ten elements side by side, `10 · k` and on, and at 45, `55 · k + base` and on; it reads `b`.
+/// A loop whose body changes `a` at ten elements side by side, `10 · k` and on, and at 45, `55 · k + base` and on; it
+/// reads `b`.
 fn two_blocks() -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut line = |text: String| {
@@ -183,7 +185,8 @@ end
     )
 }
 
-/// What a long body changes in two places of one array may be apart in all rounds, or not: that is seen before the loop.
+/// What a long body changes in two places of one array may be apart in all rounds, or not: that is seen before the
+/// loop.
 #[test]
 fn places_of_one_array_that_rounds_share() {
     let module = parse_module(&two_blocks()).unwrap().module;
@@ -270,8 +273,8 @@ end
     )
 }
 
-/// What the last round of a loop leaves is there behind it, whichever version of the loop did that round: φs, what they would be in the next round, and what no
-/// φ takes. The same goes for stacks, and for a round that fails.
+/// What the last round of a loop leaves is there behind it, whichever version of the loop did that round: φs, what they
+/// would be in the next round, and what no φ takes. The same goes for stacks, and for a round that fails.
 #[test]
 fn what_the_last_round_leaves() {
     let all = ["%5", "next", "%7", "further", "sum", "product", "%6"];
@@ -293,7 +296,8 @@ fn what_the_last_round_leaves() {
     }
 }
 
-/// Two nested loops, of which the inner one has a long body with a check and is left for the header of the outer one: its φ lives on where the check fails.
+/// Two nested loops, of which the inner one has a long body with a check and is left for the header of the outer one:
+/// its φ lives on where the check fails.
 fn checked(checks: &str) -> String {
     let first = 9 + checks.lines().count();
     let mut body: Vec<String> = Vec::new();
@@ -328,7 +332,8 @@ end
     )
 }
 
-/// A check in a long body holds or does not in any round, in that also which is done alone; what fails, names the round of the outer loop.
+/// A check in a long body holds or does not in any round, in that also which is done alone; what fails, names the round
+/// of the outer loop.
 #[test]
 fn checks_in_long_loops() {
     let branch = "│   %9 = Base.arrayref(true, a, %8)::Float64
@@ -370,7 +375,8 @@ fn checks_in_long_loops() {
     assert!(failed > 20, "only {failed} runs failed");
 }
 
-/// A loop of which nobody knows how often it runs pushes on a stack, with more numbers around it than there are registers.
+/// A loop of which nobody knows how often it runs pushes on a stack, with more numbers around it than there are
+/// registers.
 fn pushing(numbers: usize) -> String {
     let phis = (0..numbers).map(|number| {
         let next = numbers + 5 + 2 * number;
@@ -467,8 +473,8 @@ function f(n::Int64, m::Int64)::Int64
 end
 ";
 
-/// What is pushed on some rounds takes none of the room that was made for what is pushed on each: the length is n and m − 1, the other stack holds a 7 for
-/// each of these.
+/// What is pushed on some rounds takes none of the room that was made for what is pushed on each: the length is n and m
+/// − 1, the other stack holds a 7 for each of these.
 #[test]
 fn stacks_grow_as_far_as_they_must() {
     let module = parse_module(PUSHED_ON_TWICE).unwrap().module;
@@ -479,8 +485,8 @@ fn stacks_grow_as_far_as_they_must() {
     }
 }
 
-/// A loop whose straight part is long is compiled once more as it is written, in a function of its own; what comes behind it is a φ that does not name
-/// the edge on which the loop is left.
+/// A loop whose straight part is long is compiled once more as it is written, in a function of its own; what comes
+/// behind it is a φ that does not name the edge on which the loop is left.
 #[test]
 fn what_is_behind_an_outlined_loop_may_not_name_its_edge() {
     const TURNS: usize = 33;

@@ -1,4 +1,5 @@
-//! Memory of native code: it is given back at the end of a round or of a call if nothing made there outlives it, and only then.
+//! Memory of native code: it is given back at the end of a round or of a call if nothing made there outlives it, and
+//! only then.
 
 #![cfg(feature = "native")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
@@ -39,7 +40,8 @@ fn grows(text: &str) {
     assert!(many > 5 * few, "{few} bytes, then {many}\n{text}");
 }
 
-/// The functions `row`, which makes an array of two numbers, `sum_of`, which adds them, and `cell`, which makes a reference to an array.
+/// The functions `row`, which makes an array of two numbers, `sum_of`, which adds them, and `cell`, which makes a
+/// reference to an array.
 const ROW: &str = "
 function cell(n::Int64)::Base.RefValue{Vector{Float64}}
 1 ─ %1 = Main.row(n)::Vector{Float64}
@@ -61,8 +63,8 @@ function sum_of(v::Vector{Float64})::Float64
 end
 ";
 
-/// `f`, a loop of `n` rounds, of which each makes an array `%6` and adds it to the sum `%3`. `%1` is what is made before the loop; what a
-/// round does beside starts with `%10`.
+/// `f`, a loop of `n` rounds, of which each makes an array `%6` and adds it to the sum `%3`. `%1` is what is made
+/// before the loop; what a round does beside starts with `%10`.
 fn looped(before: &str, round: &str, result: &str) -> String {
     format!(
         "{ROW}
@@ -465,7 +467,8 @@ fn random_programs_and_their_gradients_do_what_they_do_in_the_interpreter() {
     assert!(same > 100, "{same}");
 }
 
-/// Value and gradient of the logistic map over so many rounds by native code with checkpoints, and the most memory taken.
+/// Value and gradient of the logistic map over so many rounds by native code with checkpoints, and the most memory
+/// taken.
 fn logistic(rounds: i64, checkpoint: bool) -> (Value, usize) {
     let text = "
 function f(x::Float64, r::Float64, n::Int64)::Float64
@@ -501,8 +504,8 @@ fn with_checkpoints_memory_grows_as_the_root_of_the_number_of_rounds() {
     assert!(many > 10 * few, "{few} bytes with checkpoints, {many} without");
 }
 
-/// A loop with a long body in a round that makes an array, out of which control goes straight to the next round. Both names of what it changes are one array, so
-/// that the loop runs as it is written.
+/// A loop with a long body in a round that makes an array, out of which control goes straight to the next round. Both
+/// names of what it changes are one array, so that the loop runs as it is written.
 #[test]
 fn what_a_round_makes_is_given_back_behind_a_long_loop() {
     let mut body = vec!["%15 = Base.arrayref(true, %2, %13)::Float64".to_owned()];
@@ -541,7 +544,8 @@ end
     ));
 }
 
-/// Each round keeps an array in an object that is older, and lets go of the one before: machine code frees it when the call is over.
+/// Each round keeps an array in an object that is older, and lets go of the one before: machine code frees it when the
+/// call is over.
 #[test]
 fn the_interpreter_may_do_with_less_memory() {
     let text = "
@@ -586,7 +590,8 @@ end
     assert!(ran.why.unwrap().contains("memory"));
 }
 
-/// Each round catches an exception that holds an array of its own, of which the interpreter has a copy until nobody can ask for it.
+/// Each round catches an exception that holds an array of its own, of which the interpreter has a copy until nobody can
+/// ask for it.
 #[test]
 fn what_caught_exceptions_held_is_forgotten() {
     let text = "
@@ -613,7 +618,8 @@ end
     assert!(program.most_memory() > 800_000);
 }
 
-/// What is larger than the memory of a call is left to the interpreter before anything is changed, be it passed to the call or left by it.
+/// What is larger than the memory of a call is left to the interpreter before anything is changed, be it passed to the
+/// call or left by it.
 #[test]
 fn large_arguments_change_as_a_whole() {
     let text = "

@@ -1,5 +1,5 @@
-//! Arrays that become longer while native code runs, beside arrays that do not: what the code takes for granted of those of one type
-//! holds only if no array of it is resized.
+//! Arrays that become longer while native code runs, beside arrays that do not: what the code takes for granted of
+//! those of one type holds only if no array of it is resized.
 
 #![cfg(feature = "native")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
@@ -44,7 +44,8 @@ fn an_array_is_reshaped_where_only_others_grow() {
     assert!(matches!(&refused, Verdict::Refused(what) if what.contains("jl_reshape_array")), "{refused:?}");
 }
 
-/// Reads `v` in a loop that goes on as long as it has elements, and lets it grow by a call on each until it is long enough.
+/// Reads `v` in a loop that goes on as long as it has elements, and lets it grow by a call on each until it is long
+/// enough.
 fn reading(parameter: &str) -> String {
     format!(
         "

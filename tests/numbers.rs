@@ -1,5 +1,5 @@
-//! Julia's generic functions on numbers are Julia's: `tests/julia/numbers.txt` has what Julia 1.5 gives for operands of all types, and
-//! `tests/julia/numbers.jl` makes it.
+//! Julia's generic functions on numbers are Julia's: `tests/julia/numbers.txt` has what Julia 1.5 gives for operands of
+//! all types, and `tests/julia/numbers.jl` makes it.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on should stop")]
 

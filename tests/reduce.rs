@@ -94,7 +94,8 @@ fn one_bad_statement_in_a_loop_is_left_in_a_loop() {
     }
 }
 
-/// What comes out is valid, interesting and no larger, the same on each run, and cannot be made smaller in the same way.
+/// What comes out is valid, interesting and no larger, the same on each run, and cannot be made smaller in the same
+/// way.
 fn is_sound(module: &Module<IRCode>, interesting: &dyn Fn(&Module<IRCode>) -> bool) -> Result<(), String> {
     let mut last = None;
     let reduced = reduce(module, &mut |module| interesting(module), &mut |progress| last = Some(progress.statements));

@@ -1,6 +1,6 @@
-//! Walks the table of derivative rules. Every rule is checked against differences of the primitive that it belongs to, and
-//! the pullback against the tangent map: ⟨J v, w⟩ = ⟨v, Jᵀ w⟩, for every float type. The same is asked of the rules that a
-//! host adds to a module.
+//! Walks the table of derivative rules. Every rule is checked against differences of the primitive that it belongs to,
+//! and the pullback against the tangent map: ⟨J v, w⟩ = ⟨v, Jᵀ w⟩, for every float type. The same is asked of the rules
+//! that a host adds to a module.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 

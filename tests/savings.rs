@@ -1,4 +1,5 @@
-//! What makes derivatives small changes nothing about what they give, and the gradient can be added into the caller's memory.
+//! What makes derivatives small changes nothing about what they give, and the gradient can be added into the caller's
+//! memory.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 

@@ -1,5 +1,6 @@
-//! The tests that need no process of their own, as one program: each file is a module, and `cargo test --test suite laws::` runs those of one. One
-//! program is linked once, takes the disk once, and has all tests to share among the processors.
+//! The tests that need no process of their own, as one program: each file is a module, and `cargo test --test suite
+//! laws::` runs those of one. One program is linked once, takes the disk once, and has all tests to share among the
+//! processors.
 
 mod aliased_arguments;
 mod allocations;

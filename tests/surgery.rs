@@ -1,5 +1,5 @@
-//! Verbs where they are hard: φs that leave out edges, φᶜs, blocks that end by a type, blocks that are not reached. Random scripts are in
-//! `tests/kit/src/surgery.rs`.
+//! Verbs where they are hard: φs that leave out edges, φᶜs, blocks that end by a type, blocks that are not reached.
+//! Random scripts are in `tests/kit/src/surgery.rs`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 

@@ -1,11 +1,11 @@
-//! The cases of Swift's tests of differentiation, `tests/swift/cases.json`. Each function is written in IR, as a compiler would
-//! leave it, in a file named after Swift's; its comments say how classes, enums, closures, inout parameters and so on are
-//! expressed.
+//! The cases of Swift's tests of differentiation, `tests/swift/cases.json`. Each function is written in IR, as a
+//! compiler would leave it, in a file named after Swift's; its comments say how classes, enums, closures, inout
+//! parameters and so on are expressed.
 //!
 //! `table.json` says of each case which function it is. A string in `args` is the name of an input, also in a struct;
-//! anything else is a constant. `wrt` are the inputs whose derivatives the case gives, if those are not all; `rules` says
-//! that the derivatives in `FILE.rules.ir` are registered; `inputs` tells cases of one name apart; `seed` replaces the seed
-//! of the case.
+//! anything else is a constant. `wrt` are the inputs whose derivatives the case gives, if those are not all; `rules`
+//! says that the derivatives in `FILE.rules.ir` are registered; `inputs` tells cases of one name apart; `seed` replaces
+//! the seed of the case.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should stop")]
 

@@ -1,4 +1,5 @@
-//! Sums of several rounds of a loop side by side are the sums of these rounds, and errors and stores are those that there were.
+//! Sums of several rounds of a loop side by side are the sums of these rounds, and errors and stores are those that
+//! there were.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should stop")]
 
@@ -70,7 +71,8 @@ fn with_constant(name: &'static str, value: bool) -> impl Fn(&mut Module<BBCode>
     }
 }
 
-/// Stores to what the next round reads, elements that are not there, and rounds that end the inner loop sooner would be missed.
+/// Stores to what the next round reads, elements that are not there, and rounds that end the inner loop sooner would be
+/// missed.
 #[test]
 fn what_is_looked_at_before_is_needed() {
     for (name, value) in [("mightalias", false), ("ult_int", true), ("sle_int", true)] {

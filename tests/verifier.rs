@@ -1,5 +1,5 @@
-//! The verifier's conditions: each is broken by a program in `tests/verifier`, and by that program alone; the table there is
-//! held against the code. Both representations must find the same.
+//! The verifier's conditions: each is broken by a program in `tests/verifier`, and by that program alone; the table
+//! there is held against the code. Both representations must find the same.
 
 #![allow(
     clippy::expect_used,

@@ -52,8 +52,8 @@ pub struct Loops {
 }
 
 impl BBCode {
-    /// The control-flow graph as it is now. It takes time linear in the number of blocks, and none if control flow has not
-    /// changed since the last time. What was returned does not follow later changes.
+    /// The control-flow graph as it is now. It takes time linear in the number of blocks, and none if control flow has
+    /// not changed since the last time. What was returned does not follow later changes.
     pub fn cfg(&self) -> Arc<BlockGraph> {
         self.store.analyses.cfg.get_or_init(|| Arc::new(self.control_flow())).clone()
     }
@@ -145,8 +145,8 @@ impl BBCode {
         }
     }
 
-    /// Whether a value has been computed on every way to a statement, which is not the same statement. In blocks that are
-    /// not reached every value counts as computed, as in Julia. Values of other blocks are looked up in the
+    /// Whether a value has been computed on every way to a statement, which is not the same statement. In blocks that
+    /// are not reached every value counts as computed, as in Julia. Values of other blocks are looked up in the
     /// [dominator tree](BBCode::dominators).
     pub fn is_available(&self, value: InstId, at: InstId) -> bool {
         let (Some(from), Some(to)) = (self.block_of(value), self.block_of(at)) else { return false };
@@ -301,8 +301,8 @@ impl Loops {
         ids.is_some_and(|(id, number)| self.forest.contains(id, number))
     }
 
-    /// The blocks of the loop with this header, those of loops inside included, in layout order. Takes time linear in the blocks of the
-    /// function.
+    /// The blocks of the loop with this header, those of loops inside included, in layout order. Takes time linear in
+    /// the blocks of the function.
     pub fn blocks(&self, header: BlockId) -> impl Iterator<Item = BlockId> + '_ {
         self.cfg.order().iter().copied().filter(move |&block| self.contains(header, block))
     }

@@ -9,8 +9,8 @@ use crate::convert::ConversionError;
 use crate::error::EditError;
 use crate::ids::{BlockId, Ids, InstId};
 
-/// Julia's flag for a statement whose type inference should look at again, `IR_FLAG_REFINED` of Julia 1.12: what Mooncake
-/// gives to new statements.
+/// Julia's flag for a statement whose type inference should look at again, `IR_FLAG_REFINED` of Julia 1.12: what
+/// Mooncake gives to new statements.
 pub const IR_FLAG_REFINED: u32 = 1 << 16;
 
 /// A new instruction without call info, on line 1 and flagged as refined: Mooncake's `new_inst`.
@@ -41,8 +41,8 @@ pub fn is_reachable_return_node(stmt: &Stmt<Ids>) -> bool {
 }
 
 impl BBCode {
-    /// Inserts a statement into a block before the one at index `n`, counted from 0; behind all if there is none: Mooncake's `insert!`.
-    /// Takes time linear in `n`; [`BBCode::insert_before`] takes none.
+    /// Inserts a statement into a block before the one at index `n`, counted from 0; behind all if there is none:
+    /// Mooncake's `insert!`. Takes time linear in `n`; [`BBCode::insert_before`] takes none.
     ///
     /// ```
     /// use bbcode::{BBCode, new_inst};
@@ -137,8 +137,8 @@ impl BBCode {
         }
     }
 
-    /// The number of edges on the shortest way from the entry to each block, in layout order; `None` for blocks that are not
-    /// reached.
+    /// The number of edges on the shortest way from the entry to each block, in layout order; `None` for blocks that
+    /// are not reached.
     ///
     /// ```
     /// use bbcode::BBCode;
@@ -193,8 +193,8 @@ impl BBCode {
         used
     }
 
-    /// Removes every block that the entry does not reach, and what the φs of the others take from them. True if there was one.
-    /// A φ that is left with one edge stays a φ. Takes time linear in the function.
+    /// Removes every block that the entry does not reach, and what the φs of the others take from them. True if there
+    /// was one. A φ that is left with one edge stays a φ. Takes time linear in the function.
     ///
     /// ```
     /// use bbcode::BBCode;
@@ -275,8 +275,9 @@ impl BBCode {
         }
     }
 
-    /// Orders the layout by the distance of the blocks from the entry; blocks of the same distance, and those that are not
-    /// reached, which come last, keep their order. In Mooncake this may change what code means; here the layout means nothing.
+    /// Orders the layout by the distance of the blocks from the entry; blocks of the same distance, and those that are
+    /// not reached, which come last, keep their order. In Mooncake this may change what code means; here the layout
+    /// means nothing.
     ///
     /// ```
     /// use bbcode::BBCode;

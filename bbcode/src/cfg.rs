@@ -37,8 +37,8 @@ impl BBCode {
 
     /// The blocks that lead to a block, once an edge, in an order that is the same on every run and means nothing.
     ///
-    /// As [`BBCode::users`], the first call takes time linear in the function; a later one takes time linear in what it returns and in
-    /// what was changed since. [`BlockGraph::predecessors`] has them in layout order.
+    /// As [`BBCode::users`], the first call takes time linear in the function; a later one takes time linear in what it
+    /// returns and in what was changed since. [`BlockGraph::predecessors`] has them in layout order.
     ///
     /// ```
     /// use bbcode::BBCode;
@@ -92,7 +92,8 @@ impl BBCode {
 }
 
 impl Store {
-    /// Puts where the edges of a block lead into an empty list. `is_there` is asked about those that no statement names.
+    /// Puts where the edges of a block lead into an empty list. `is_there` is asked about those that no statement
+    /// names.
     pub(crate) fn push_edges(&self, block: BlockId, succs: &mut Vec<BlockId>, is_there: impl Fn(BlockId) -> bool) {
         let Some(data) = self.block(block) else { return };
         let last = data.last.and_then(|last| self.node(last)).map(|node| &node.inst.stmt);

@@ -7,8 +7,8 @@ use slotmap::{Key, SecondaryMap};
 /// No link.
 const NONE: u32 = u32::MAX;
 
-/// Links from things to things, as doubly linked lists by where they lead to, so that a link is added and taken out in constant
-/// time. Everything that has links is either entered here or suspended.
+/// Links from things to things, as doubly linked lists by where they lead to, so that a link is added and taken out in
+/// constant time. Everything that has links is either entered here or suspended.
 #[derive(Debug)]
 pub(crate) struct Chains<K: Key> {
     /// The first link to each thing.

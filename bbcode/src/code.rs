@@ -9,9 +9,10 @@ use crate::store::Store;
 
 /// A function body in which every statement and every block has a name that never changes.
 ///
-/// The control flow is in the blocks themselves: terminators name their targets, and a block that control can fall out of
-/// names the block it falls into ([`BBlock::next`]). So blocks and statements can be inserted, moved and removed without
-/// renumbering anything. Statements of a block form a linked list, and so do the blocks: inserting takes constant time.
+/// The control flow is in the blocks themselves: terminators name their targets, and a block that control can fall out
+/// of names the block it falls into ([`BBlock::next`]). So blocks and statements can be inserted, moved and removed
+/// without renumbering anything. Statements of a block form a linked list, and so do the blocks: inserting takes
+/// constant time.
 ///
 /// The layout order of the blocks means nothing to execution, except that the first is the entry; it is the order in
 /// which conversion to [`IRCode`](ircode::IRCode) emits them.
@@ -158,12 +159,14 @@ impl BBCode {
         self.store.reserve(statements, 0);
     }
 
-    /// The block of this name; `None` if it was removed. A name of another function may be that of a block here: names are not told apart by function.
+    /// The block of this name; `None` if it was removed. A name of another function may be that of a block here: names
+    /// are not told apart by function.
     pub fn block(&self, block: BlockId) -> Option<&BBlock> {
         self.store.block(block)
     }
 
-    /// Whether a block has [edges that its terminator does not imply](OddEdges). So it is said of one that is not there, too.
+    /// Whether a block has [edges that its terminator does not imply](OddEdges). So it is said of one that is not
+    /// there, too.
     pub fn has_odd_edges(&self, block: BlockId) -> bool {
         self.block(block).is_none_or(|block| block.edges.is_some())
     }
@@ -199,7 +202,8 @@ impl BBCode {
         self.blocks().flat_map(|block| self.insts(block))
     }
 
-    /// The instruction of this name; `None` if it was removed. A name of another function may be that of an instruction here, as with [blocks](Self::block).
+    /// The instruction of this name; `None` if it was removed. A name of another function may be that of an instruction
+    /// here, as with [blocks](Self::block).
     pub fn inst(&self, inst: InstId) -> Option<&Instruction<Ids>> {
         self.store.node(inst).map(|node| &node.inst)
     }

@@ -1,7 +1,8 @@
 //! Inserting, replacing and removing statements and blocks. Nothing here changes the name of anything that it does not
-//! remove, and all of it takes constant time (inserting: logarithmic, amortised) but where a verb says otherwise, and but for the statements that compute nothing
-//! (`nothing`, constants, π) around the place, which are stepped over. What is looked at is whether a statement may stand where it is put; whether the values that it uses are there is asked by a [`Cursor`](crate::Cursor), by
-//! [`BBCode::checked`], and by the verifier.
+//! remove, and all of it takes constant time (inserting: logarithmic, amortised) but where a verb says otherwise, and
+//! but for the statements that compute nothing (`nothing`, constants, π) around the place, which are stepped over. What
+//! is looked at is whether a statement may stand where it is put; whether the values that it uses are there is asked by
+//! a [`Cursor`](crate::Cursor), by [`BBCode::checked`], and by the verifier.
 
 use ircode::{Instruction, LineInfo, NewInstruction, Operand, Stmt};
 
@@ -146,7 +147,8 @@ impl BBCode {
         Ok(self.link(block, Some(anchor), next, inst.into_instruction(line)))
     }
 
-    /// Inserts a statement before the terminator of a block, or before a last statement that never returns, or at the end.
+    /// Inserts a statement before the terminator of a block, or before a last statement that never returns, or at the
+    /// end.
     ///
     /// # Errors
     ///
@@ -158,8 +160,8 @@ impl BBCode {
         }
     }
 
-    /// Inserts a statement at the start of a block: a φ before everything else, any other statement behind the φs, in time
-    /// linear in their number.
+    /// Inserts a statement at the start of a block: a φ before everything else, any other statement behind the φs, in
+    /// time linear in their number.
     ///
     /// # Errors
     ///
@@ -262,8 +264,8 @@ impl BBCode {
     }
 
     /// An order number for a statement between these two. Where there is none left, statements behind `prev` get new
-    /// numbers, so many of them that this costs logarithmic time an insertion (Dietz and Sleator, *Two Algorithms for Maintaining
-    /// Order in a List*, 1987).
+    /// numbers, so many of them that this costs logarithmic time an insertion (Dietz and Sleator, *Two Algorithms for
+    /// Maintaining Order in a List*, 1987).
     pub(crate) fn order_between(&mut self, prev: Option<InstId>, next: Option<InstId>) -> u64 {
         let order = |bb: &BBCode, inst: Option<InstId>| inst.and_then(|inst| Some(bb.store.node(inst)?.order));
         let low = order(self, prev).unwrap_or(0);
@@ -363,8 +365,8 @@ impl BBCode {
         Ok(removed)
     }
 
-    /// Removes a block with its statements, in time linear in their number. Edges to it and uses of its values are not looked at, nor
-    /// what φs take from it: [`BBCode::remove_block`] does that.
+    /// Removes a block with its statements, in time linear in their number. Edges to it and uses of its values are not
+    /// looked at, nor what φs take from it: [`BBCode::remove_block`] does that.
     ///
     /// # Errors
     ///
@@ -391,8 +393,8 @@ impl BBCode {
         }
     }
 
-    /// Moves the statements of `block` to the end of `to`, whose goto to it is removed, and removes the block. `to` ends as
-    /// `block` did. φs that name `block` are not looked at. Takes time linear in the statements moved.
+    /// Moves the statements of `block` to the end of `to`, whose goto to it is removed, and removes the block. `to`
+    /// ends as `block` did. φs that name `block` are not looked at. Takes time linear in the statements moved.
     ///
     /// # Errors
     ///

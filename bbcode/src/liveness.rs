@@ -6,13 +6,15 @@ use slotmap::SecondaryMap;
 use crate::code::BBCode;
 use crate::ids::{BlockId, InstId};
 
-/// Which values are live at the start and at the end of each block. It borrows the code, so that it cannot be out of date.
+/// Which values are live at the start and at the end of each block. It borrows the code, so that it cannot be out of
+/// date.
 ///
-/// A value is live where some way leads on to a use of it without coming to its definition again. What a φ takes from an edge is used at the
-/// end of the block where the edge starts — on an edge that the φ does not name, see [`ircode::UnnamedPhiEdge`] — and the φ itself is
-/// defined at the start of its block, so that it is not live there. Computed value by value, from the uses backwards (Brandner and others,
-/// *Computing Liveness Sets for SSA-Form Programs*, 2011), in time linear in the code and the result. The result can be larger than the code: a
-/// value is in the set of each block through which it lives.
+/// A value is live where some way leads on to a use of it without coming to its definition again. What a φ takes from
+/// an edge is used at the end of the block where the edge starts — on an edge that the φ does not name, see
+/// [`ircode::UnnamedPhiEdge`] — and the φ itself is defined at the start of its block, so that it is not live there.
+/// Computed value by value, from the uses backwards (Brandner and others, *Computing Liveness Sets for SSA-Form
+/// Programs*, 2011), in time linear in the code and the result. The result can be larger than the code: a value is in
+/// the set of each block through which it lives.
 ///
 /// ```
 /// use bbcode::BBCode;

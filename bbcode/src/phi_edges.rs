@@ -18,8 +18,9 @@ pub struct PhiEdgeChange {
 
 impl BBCode {
     /// Gives φs entries for the edges that they do not name but have a value on, see
-    /// [`UnnamedPhiEdge`](ircode::UnnamedPhiEdge). True if there was one. The meaning is the same, and it stays the same when
-    /// edges are removed or get blocks of their own, which can change what dominates what. Takes time linear in the function.
+    /// [`UnnamedPhiEdge`](ircode::UnnamedPhiEdge). True if there was one. The meaning is the same, and it stays the
+    /// same when edges are removed or get blocks of their own, which can change what dominates what. Takes time linear
+    /// in the function.
     pub fn name_phi_edges(&mut self) -> bool {
         let graph = self.cfg();
         let incomplete = |block: &BlockId| {
@@ -38,10 +39,10 @@ impl BBCode {
         !edges.is_empty()
     }
 
-    /// Lets φs take from other edges what they took from one: from the blocks of a lowered switch, from the block that was put
-    /// on an edge, from none where the edge is gone. New entries stand where the old one stood. An edge named by two changes
-    /// becomes the edges of both. However many edges of a block change, it takes time linear in its φs, but for
-    /// a logarithm.
+    /// Lets φs take from other edges what they took from one: from the blocks of a lowered switch, from the block that
+    /// was put on an edge, from none where the edge is gone. New entries stand where the old one stood. An edge named
+    /// by two changes becomes the edges of both. However many edges of a block change, it takes time linear in its φs,
+    /// but for a logarithm.
     ///
     /// ```
     /// use bbcode::{BBCode, PhiEdgeChange};

@@ -158,7 +158,8 @@ impl Store {
         Some(&mut node.inst)
     }
 
-    /// Rewrites the operands of a statement, but not its targets, so that the control flow stays what it is known to be.
+    /// Rewrites the operands of a statement, but not its targets, so that the control flow stays what it is known to
+    /// be.
     pub(crate) fn rewrite_operands(&mut self, inst: InstId, visit: &mut dyn FnMut(&mut Operand<Ids>)) {
         self.record_inst(inst);
         if let Some(node) = self.insts.get_mut(inst).filter(|node| !node.block.is_null()) {

@@ -34,8 +34,8 @@ impl BBCode {
         }
     }
 
-    /// Names the edges that φs leave out, before an edge changes: what a φ takes there depends on which blocks dominate. Takes time
-    /// linear in the function, and none if that is known to be done.
+    /// Names the edges that φs leave out, before an edge changes: what a φ takes there depends on which blocks
+    /// dominate. Takes time linear in the function, and none if that is known to be done.
     pub(crate) fn ensure_phis_named(&mut self) {
         if !self.store.phis_named {
             self.name_phi_edges();
@@ -55,7 +55,8 @@ impl BBCode {
         self.last_inst(block).filter(|&last| self.ends_block(last))
     }
 
-    /// Lets what came to `block` from `from` come from `to`: in its φs, and where `from` is named more often than it leads there.
+    /// Lets what came to `block` from `from` come from `to`: in its φs, and where `from` is named more often than it
+    /// leads there.
     pub(crate) fn rename_incoming(&mut self, block: BlockId, from: BlockId, to: BlockId) {
         if let Some(odd) = self.block(block).and_then(BBlock::odd_edges)
             && odd.extra_preds.contains(&from)

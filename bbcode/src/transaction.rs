@@ -17,8 +17,8 @@ pub(crate) struct Journal {
     pub(crate) blocks: Changes<BlockId, BBlock>,
 }
 
-/// Which transaction was the last to note each thing, by the places of their keys. A table of all things is faster than a set of those
-/// that a transaction has changed, and is there for the next transaction.
+/// Which transaction was the last to note each thing, by the places of their keys. A table of all things is faster than
+/// a set of those that a transaction has changed, and is there for the next transaction.
 #[derive(Debug, Default)]
 pub(crate) struct Notes(Vec<u64>);
 
@@ -41,8 +41,8 @@ pub(crate) struct Changes<K, T> {
     transaction: u64,
     /// What was changed, each once.
     changes: Vec<Change<K>>,
-    /// What was there before of what was not added, in the order of the changes. Most changes of large functions add, and should not
-    /// take the place of a statement each.
+    /// What was there before of what was not added, in the order of the changes. Most changes of large functions add,
+    /// and should not take the place of a statement each.
     before: Vec<T>,
     /// What is marked as removed: it keeps its place until the outermost transaction is committed, so that it can come
     /// back under its name.
@@ -103,8 +103,8 @@ impl<K: Key, T: Clone> Changes<K, T> {
         self.removed.extend(inner.removed);
     }
 
-    /// What was there before, each once; `None` for what was added. Backwards, so that free places are given out again in the same order
-    /// on every run.
+    /// What was there before, each once; `None` for what was added. Backwards, so that free places are given out again
+    /// in the same order on every run.
     pub(crate) fn take_back(self, notes: &mut Notes) -> impl Iterator<Item = (K, Option<T>)> {
         let mut before = self.before;
         self.changes.into_iter().rev().map(move |Change { key, was_there, noted }| {
@@ -137,14 +137,14 @@ pub struct Transaction<'a> {
 }
 
 impl BBCode {
-    /// Begins a transaction. The code is changed through what is returned; [`Transaction::commit`] keeps the changes, and
-    /// [`Transaction::rollback`], or dropping it, takes them back: every statement and every block is there again under its
-    /// own name. Transactions can be nested.
+    /// Begins a transaction. The code is changed through what is returned; [`Transaction::commit`] keeps the changes,
+    /// and [`Transaction::rollback`], or dropping it, takes them back: every statement and every block is there again
+    /// under its own name. Transactions can be nested.
     ///
     /// What cannot be taken back is putting another `BBCode` in the place of the whole.
     ///
-    /// What is removed is only marked until the outermost transaction is committed. Taking back takes time linear in what
-    /// was changed, not in the function.
+    /// What is removed is only marked until the outermost transaction is committed. Taking back takes time linear in
+    /// what was changed, not in the function.
     ///
     /// ```
     /// use bbcode::BBCode;
@@ -223,7 +223,8 @@ impl Transaction<'_> {
     pub fn commit(mut self) {
         self.heading = None;
         let store = &mut self.bb.store;
-        // Behind it there are those of transactions that were forgotten without being dropped, which are part of this one.
+        // Behind it there are those of transactions that were forgotten without being dropped, which are part of this
+        // one.
         while store.journals.len() >= self.depth
             && let Some(journal) = store.journals.pop()
         {

@@ -7,9 +7,9 @@ use crate::code::BBCode;
 use crate::ids::InstId;
 
 impl BBCode {
-    /// The values that may be undefined where they are computed: φs that have no value on some edge, and all φs of the entry, φᶜ nodes, and φs,
-    /// copies and π nodes of such. Code reads these only where they are defined, so that a read must not be moved to where they may not be.
-    /// Takes time linear in the function.
+    /// The values that may be undefined where they are computed: φs that have no value on some edge, and all φs of the
+    /// entry, φᶜ nodes, and φs, copies and π nodes of such. Code reads these only where they are defined, so that a
+    /// read must not be moved to where they may not be. Takes time linear in the function.
     ///
     /// ```
     /// use bbcode::BBCode;

@@ -9,8 +9,8 @@ use crate::ids::{Ids, InstId};
 impl BBCode {
     /// The statements that use a value, once a use; the order is the same on every run and means nothing.
     ///
-    /// The first call takes time linear in the function. From then on the chains are kept up to date by whatever changes the
-    /// code, and a call takes time linear in what it returns and in what was changed since.
+    /// The first call takes time linear in the function. From then on the chains are kept up to date by whatever
+    /// changes the code, and a call takes time linear in what it returns and in what was changed since.
     ///
     /// ```
     /// use bbcode::BBCode;
@@ -58,8 +58,9 @@ impl BBCode {
     ///
     /// # Errors
     ///
-    /// [`EditError::NoSuchInst`], [`EditError::NoValue`], and [`EditError::NotAvailable`] if some use would come before what it uses: then
-    /// nothing is replaced. Whether a value is there at a use in another block is looked up in the dominator tree.
+    /// [`EditError::NoSuchInst`], [`EditError::NoValue`], and [`EditError::NotAvailable`] if some use would come before
+    /// what it uses: then nothing is replaced. Whether a value is there at a use in another block is looked up in the
+    /// dominator tree.
     pub fn replace_all_uses(&mut self, value: InstId, by: &Operand<Ids>) -> Result<usize, EditError> {
         self.store.node(value).ok_or(EditError::NoSuchInst(value))?;
         if by.as_value() == Some(value) {

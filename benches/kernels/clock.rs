@@ -8,8 +8,8 @@ const BATCH: Duration = Duration::from_micros(20);
 /// Calls that take longer are made once only.
 const LONG: Duration = Duration::from_secs(1);
 
-/// The least time of a call in nanoseconds, of as many as take `budget` together, but at least of two, as the first finds nothing in
-/// the caches. Of calls that take seconds, there is only one.
+/// The least time of a call in nanoseconds, of as many as take `budget` together, but at least of two, as the first
+/// finds nothing in the caches. Of calls that take seconds, there is only one.
 pub(crate) fn least(budget: Duration, mut call: impl FnMut()) -> f64 {
     let start = Instant::now();
     call();

@@ -1,5 +1,5 @@
-//! How long it takes to get a gradient of code without loops: functions of 10³ to 10⁶ additions and multiplications, each of two of the
-//! twelve values before it. And how fast the interpreter is.
+//! How long it takes to get a gradient of code without loops: functions of 10³ to 10⁶ additions and multiplications,
+//! each of two of the twelve values before it. And how fast the interpreter is.
 
 mod straight;
 
@@ -13,7 +13,8 @@ use super::ours::{Argument, ENGINE, Ours};
 use super::rows::{check, text};
 use super::{Failure, clock, folder};
 
-/// A size is measured in a process of its own, so that the most memory that it takes can be seen: that, and the first run, are shown beside the least times.
+/// A size is measured in a process of its own, so that the most memory that it takes can be seen: that, and the first
+/// run, are shown beside the least times.
 pub(crate) fn run() -> Result<(), Failure> {
     let mut measured = Vec::new();
     println!("ns a statement; runs by the {ENGINE}\n");

@@ -1,15 +1,16 @@
-//! The kernels of `tests/kernels`, side by side: our primal and gradient, the fastest primal that rustc or gcc makes, a reverse sweep
-//! by hand, and a tape.
+//! The kernels of `tests/kernels`, side by side: our primal and gradient, the fastest primal that rustc or gcc makes, a
+//! reverse sweep by hand, and a tape.
 //!
 //! - `cargo bench --bench kernels` prints the table, and writes it as JSON to `target/bench/kernels.json`;
 //! - `cargo bench --bench kernels -- tri` measures the kernels whose names contain that;
 //! - `cargo bench --bench kernels -- sums` a sum over 1000 numbers, and a sum of their sines;
-//! - `cargo bench --bench kernels -- phases` only the steps from text to gradient, many times, and how soon tiers can be called;
-//!   `-- phases tri` of that kernel;
-//! - `cargo bench --bench kernels -- latency` straight-line functions of 10³ to 10⁶ statements, and how fast the interpreter is.
+//! - `cargo bench --bench kernels -- phases` only the steps from text to gradient, many times, and how soon tiers can
+//!   be called; `-- phases tri` of that kernel;
+//! - `cargo bench --bench kernels -- latency` straight-line functions of 10³ to 10⁶ statements, and how fast the
+//!   interpreter is.
 //!
-//! Everything runs on one core, if `taskset` is there; contestants take turns, and of each the least time counts. What is
-//! measured must first give the value and the gradient of the table.
+//! Everything runs on one core, if `taskset` is there; contestants take turns, and of each the least time counts. What
+//! is measured must first give the value and the gradient of the table.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a bench says what it measures")]
 
@@ -40,7 +41,8 @@ fn folder() -> PathBuf {
     target.unwrap_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/target"))).join("bench")
 }
 
-/// Keeps this process, and those that it starts, on the last core. Where there is no `taskset`, they go where they will.
+/// Keeps this process, and those that it starts, on the last core. Where there is no `taskset`, they go where they
+/// will.
 fn pin() {
     let Ok(cores) = std::thread::available_parallelism() else { return };
     let (core, process) = ((cores.get() - 1).to_string(), std::process::id().to_string());

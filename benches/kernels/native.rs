@@ -72,7 +72,8 @@ impl Compiled {
         Ok(phases)
     }
 
-    /// How long it takes from text until there is a gradient that can be called, and until it is the fast one, in nanoseconds: once.
+    /// How long it takes from text until there is a gradient that can be called, and until it is the fast one, in
+    /// nanoseconds: once.
     pub(crate) fn tiers(text: &str) -> Result<[f64; 2], Failure> {
         let start = Instant::now();
         let module = parse_module(text)?.module;

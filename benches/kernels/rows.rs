@@ -15,8 +15,8 @@ use super::table::QUICK;
 use super::tape::Taped;
 use super::{Failure, clock, folder};
 
-/// How often all rows are measured: what others do on the machine may slow it down for seconds, and where code and data lie in memory matters. Ours
-/// is compiled anew each time; of everything the least time counts.
+/// How often all rows are measured: what others do on the machine may slow it down for seconds, and where code and data
+/// lie in memory matters. Ours is compiled anew each time; of everything the least time counts.
 const PASSES: usize = 6;
 
 /// How often contestants take turns in a row, and how long each is measured at a time.

@@ -7,10 +7,11 @@ use serde_json::json;
 use super::ours::Phases;
 use super::rows::{self, Row};
 
-/// What Enzyme takes for value and gradient, as a multiple of the fastest strict primal of three sets of gcc's flags: LLVM 19, in
-/// one run on a virtual machine with two cores of an AMD EPYC of the Zen 3 generation. It is not part of this bench. Where the primal is in
-/// Rust here and faster than in C, as that of gmm may be, a ratio says less; and the adjoint of logistic at 10⁶ steps is
-/// subnormal most of the way, which costs an Intel core forty times as much as that AMD core.
+/// What Enzyme takes for value and gradient, as a multiple of the fastest strict primal of three sets of gcc's flags:
+/// LLVM 19, in one run on a virtual machine with two cores of an AMD EPYC of the Zen 3 generation. It is not part of
+/// this bench. Where the primal is in Rust here and faster than in C, as that of gmm may be, a ratio says less; and the
+/// adjoint of logistic at 10⁶ steps is subnormal most of the way, which costs an Intel core forty times as much as that
+/// AMD core.
 const ENZYME: [(&str, usize, f64); 17] = [
     ("bs", 1000, 2.53),
     ("branch", 1000, 2.27),

@@ -1,5 +1,5 @@
-//! The kernels on a tape: those of the crate `echidna`, in the manner of Adept. What is computed goes through numbers that record
-//! each step with its partial derivatives.
+//! The kernels on a tape: those of the crate `echidna`, in the manner of Adept. What is computed goes through numbers
+//! that record each step with its partial derivatives.
 
 mod kernels;
 

@@ -252,7 +252,8 @@ impl<'m> Runtime<'m> {
         Ok(Value::Struct(StructRef(Rc::new(StructObject { ty, fields }))))
     }
 
-    /// A new struct of its first fields. Of the others those that are bits are zeros, which Julia leaves as they happen to be, and the rest are undefined.
+    /// A new struct of its first fields. Of the others those that are bits are zeros, which Julia leaves as they happen
+    /// to be, and the rest are undefined.
     pub(crate) fn new_structure(&self, ty: Arc<StructInfo>, mut values: Vec<Value>) -> Result<Value, Fault> {
         if values.len() < ty.names.len() {
             let types = self.module.field_types(&ty.ty);
@@ -267,7 +268,8 @@ impl<'m> Runtime<'m> {
         self.structure(ty, values)
     }
 
-    /// What a place of this type holds before anything is put there: zeros for types that are bits, nothing at all for others.
+    /// What a place of this type holds before anything is put there: zeros for types that are bits, nothing at all for
+    /// others.
     pub(crate) fn unassigned(&self, ty: &Type) -> Result<Value, Fault> {
         Ok(match ty {
             Type::Scalar(scalar) => Value::Scalar(Scalar::from_bits(*scalar, 0)),
@@ -371,8 +373,8 @@ impl<'m> Runtime<'m> {
         }
     }
 
-    /// Whether a value is of a type, if the program tells: by what is above the type of the value, or because the type that is asked for is declared, and so
-    /// is no abstract one, and another.
+    /// Whether a value is of a type, if the program tells: by what is above the type of the value, or because the type
+    /// that is asked for is declared, and so is no abstract one, and another.
     pub(crate) fn known_isa(&self, value: &Value, ty: &Type) -> Option<bool> {
         known_isa(value, ty).or_else(|| match value {
             Value::Text(path) if self.has_methods(path) => self.module.is_a(&Type::Function(path.clone()), ty),

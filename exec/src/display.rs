@@ -9,7 +9,8 @@ use crate::value::Value;
 /// Values nested deeper than this are shown as `…`.
 const MAX_DEPTH: usize = 64;
 
-/// As are those in others, after so many values: what is shared is shown wherever it is, and forty tuples can hold more than there is paper for.
+/// As are those in others, after so many values: what is shared is shown wherever it is, and forty tuples can hold more
+/// than there is paper for.
 const MOST: usize = 1 << 24;
 
 /// Shows the value as Julia's `repr` does: `1.0`, `"text"`, `(1, 2.0)`, `[1.0, 2.0]`, `Point(1.0, 2.0)`.

@@ -15,8 +15,8 @@ const FEW: usize = 64;
 impl Value {
     /// Julia's `===`: same bits for numbers, same contents for what cannot be changed, same object for what can.
     ///
-    /// A pair of objects that are parts of the values in several places is compared once: it takes time linear in such pairs, not in what would be
-    /// written out.
+    /// A pair of objects that are parts of the values in several places is compared once: it takes time linear in such
+    /// pairs, not in what would be written out.
     pub fn egal(&self, other: &Value) -> bool {
         let mut pairs = vec![(self.clone(), other.clone())];
         let mut compared = 0;
@@ -110,7 +110,8 @@ impl Value {
     }
 }
 
-/// Whether two types are one, though the members of unions may stand in another order, and names be the same in this sense.
+/// Whether two types are one, though the members of unions may stand in another order, and names be the same in this
+/// sense.
 pub(crate) fn is_same_type(a: &Type, b: &Type, is_one_name: &dyn Fn(&str, &str) -> bool) -> bool {
     let is_same = |a: &Type, b: &Type| is_same_type(a, b, is_one_name);
     match (a, b) {

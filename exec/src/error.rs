@@ -123,8 +123,8 @@ impl RunError {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum RunErrorKind {
-    /// An exception that the program threw and did not catch. The value itself, with the objects that it holds, is there
-    /// [from the machine](crate::Machine::exception).
+    /// An exception that the program threw and did not catch. The value itself, with the objects that it holds, is
+    /// there [from the machine](crate::Machine::exception).
     Exception(Exception),
     /// A function was called that is neither in the module nor a primitive.
     UnknownFunction(Name),
@@ -161,7 +161,8 @@ pub enum RunErrorKind {
     },
     /// The host has said what this primitive does, but the module has none of this name that machines define.
     NoSuchPrimitive(Name),
-    /// A value is not of the type that its statement declares; only where [types are checked](crate::Machine::check_types).
+    /// A value is not of the type that its statement declares; only where [types are
+    /// checked](crate::Machine::check_types).
     WrongType {
         /// The statement.
         statement: String,

@@ -17,8 +17,8 @@ enum Step {
     Store(Value, usize),
 }
 
-/// The tangents with these numbers, in the order of [`tangent_floats`](crate::tangent_floats). Tuples are made anew, what is in objects
-/// is changed in place. Nothing is recursive here: values nest deeper than stacks are.
+/// The tangents with these numbers, in the order of [`tangent_floats`](crate::tangent_floats). Tuples are made anew,
+/// what is in objects is changed in place. Nothing is recursive here: values nest deeper than stacks are.
 pub(crate) fn tangents_of_floats(
     machine: &Machine<'_>,
     zeros: &[Value],

@@ -80,7 +80,8 @@ impl Objects<'_> {
     ///
     /// # Errors
     ///
-    /// [`HostError::End`] at the memory limit, or if there are not as many elements as the dimensions say, or one is of another type.
+    /// [`HostError::End`] at the memory limit, or if there are not as many elements as the dimensions say, or one is of
+    /// another type.
     pub fn array(&self, element: Type, dims: Vec<usize>, elements: Vec<Value>) -> Result<Value, HostError> {
         self.runtime.filled_array(element, dims, elements).map_err(|fault| self.error(fault))
     }

@@ -30,9 +30,9 @@ const TRACE_ENDS: usize = 8;
 
 /// Runs the functions of a module.
 ///
-/// It is simple and exact, and the oracle of everything else: φs of a block are read together, every statement does what
-/// Julia says, and every failure is a value that names its place. Calls need no stack of the host's, so recursion is
-/// bounded by [`Limits`] only.
+/// It is simple and exact, and the oracle of everything else: φs of a block are read together, every statement does
+/// what Julia says, and every failure is a value that names its place. Calls need no stack of the host's, so recursion
+/// is bounded by [`Limits`] only.
 ///
 /// ```
 /// use exec::{Machine, Value};
@@ -81,7 +81,8 @@ struct Frame {
     counted: usize,
     statement: usize,
     handlers: Vec<Handler>,
-    /// By register, when its ϒ statement was executed, counted from 1; 0 or nothing if it was not. A φᶜ takes the latest.
+    /// By register, when its ϒ statement was executed, counted from 1; 0 or nothing if it was not. A φᶜ takes the
+    /// latest.
     stores: Vec<u64>,
     /// The map that its statement is.
     mapping: Option<Box<Mapping>>,
@@ -150,7 +151,8 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Goes on with these arrays in the place of the module's [global constants](Module::global_constants), by their positions.
+    /// Goes on with these arrays in the place of the module's [global constants](Module::global_constants), by their
+    /// positions.
     #[cfg(feature = "native")]
     pub(crate) fn with_globals(mut self, arrays: Vec<Option<Value>>) -> Self {
         self.runtime.lend_globals(arrays);
@@ -170,9 +172,9 @@ impl<'m> Machine<'m> {
     }
 
     /// Says what a primitive does that the host has registered with the module as
-    /// [`Primitive::machine`](ircode::primitives::Primitive::machine): one that works on other things than scalars. It is
-    /// given the operands, of which there are as many as the primitive takes, and what makes arrays and tuples. A name that is not
-    /// registered so is an error of every call.
+    /// [`Primitive::machine`](ircode::primitives::Primitive::machine): one that works on other things than scalars. It
+    /// is given the operands, of which there are as many as the primitive takes, and what makes arrays and tuples. A
+    /// name that is not registered so is an error of every call.
     ///
     /// ```
     /// use exec::{Machine, Value};

@@ -114,7 +114,8 @@ impl Meter {
     }
 }
 
-/// The values in an object. Their memory is counted, and they are taken apart without recursion, however deep they nest.
+/// The values in an object. Their memory is counted, and they are taken apart without recursion, however deep they
+/// nest.
 #[derive(Debug)]
 pub(crate) struct Fields {
     values: Vec<Value>,

@@ -9,7 +9,8 @@ use ircode::{BlockNumber, Body, IRCode, Operand, PhiNode, Positions, SSAValue, S
 pub(crate) struct PhiEdges {
     /// What they take from edges that they do not name, in the order of the φs and then of the edges.
     unnamed: Vec<UnnamedPhiEdge<Positions>>,
-    /// The entries of φs that name many edges, by φ and edge: going over all of them on each edge would take quadratic time.
+    /// The entries of φs that name many edges, by φ and edge: going over all of them on each edge would take quadratic
+    /// time.
     wide: BTreeMap<(usize, BlockNumber), usize>,
 }
 

@@ -44,7 +44,8 @@ pub(crate) fn is_for_arrays(primitive: &Primitive) -> bool {
     primitive.scope == Scope::Arrays || PREFERRED_FOR_ARRAYS.contains(&primitive.name)
 }
 
-/// Whether a call of a primitive with operands of these types may be one of a method of the module, which is found when it is known what the operands are.
+/// Whether a call of a primitive with operands of these types may be one of a method of the module, which is found when
+/// it is known what the operands are.
 pub(crate) fn may_be_of_method<'a>(
     module: &Module<IRCode>,
     primitive: &Primitive,
@@ -84,8 +85,8 @@ pub(crate) fn may_be_method_for(primitive: &Primitive, args: &[Value]) -> bool {
     }
 }
 
-/// The function of the module that is the method invoked, as dumps of Julia's code name it. Where Julia's own is made of pointers and streams, the
-/// primitive is preferred.
+/// The function of the module that is the method invoked, as dumps of Julia's code name it. Where Julia's own is made
+/// of pointers and streams, the primitive is preferred.
 pub(crate) fn invoked(module: &Module<IRCode>, invoke: &InvokeNode<Positions>) -> Option<usize> {
     let function = module.function_index(invoke.instance.name.as_ref()?)?;
     let types = &invoke.instance.argtypes;
@@ -97,13 +98,15 @@ pub(crate) fn invoked(module: &Module<IRCode>, invoke: &InvokeNode<Positions>) -
     }
 }
 
-/// The types that statements declare. A statement that Julia has removed, which is `nothing`, may have the type that it had before.
+/// The types that statements declare. A statement that Julia has removed, which is `nothing`, may have the type that it
+/// had before.
 fn declared_types(ir: &IRCode) -> Vec<Type> {
     let declared = |(stmt, ty): (&Stmt<Positions>, &Type)| if stmt.is_nothing() { Type::Any } else { value_type(ty) };
     ir.stmts.stmts().iter().zip(ir.stmts.types()).map(declared).collect()
 }
 
-/// What a static parameter is, by the element of the lattice that the code has for it: a type, or a value, such as the one in `Val{true}`.
+/// What a static parameter is, by the element of the lattice that the code has for it: a type, or a value, such as the
+/// one in `Val{true}`.
 pub(crate) fn static_parameter(module: &Module<IRCode>, parameter: &Type) -> Constant {
     let is_type = |name: &str| module.type_def(name).is_some();
     match parameter {
@@ -115,7 +118,8 @@ pub(crate) fn static_parameter(module: &Module<IRCode>, parameter: &Type) -> Con
     }
 }
 
-/// Whether a block says of its last statement, which is no jump, that it never returns: control goes nowhere from there, also where it does.
+/// Whether a block says of its last statement, which is no jump, that it never returns: control goes nowhere from
+/// there, also where it does.
 pub(crate) fn goes_nowhere(ir: &IRCode, block: usize) -> bool {
     let Some(block) = ir.cfg.blocks.get(block).filter(|block| block.succs.is_empty()) else { return false };
     let last = block.stmts.clone().next_back();
@@ -194,7 +198,8 @@ pub(crate) fn prepare(
     Ok(code)
 }
 
-/// The type of which values are, in the place of an element of the compiler's lattice; `Any` for a value that is not understood.
+/// The type of which values are, in the place of an element of the compiler's lattice; `Any` for a value that is not
+/// understood.
 fn value_type(ty: &Type) -> Type {
     match ty.widened() {
         Some(ty) => ty,
@@ -389,7 +394,8 @@ impl Preparer<'_> {
         self.edge(from, index)
     }
 
-    /// The edge between two blocks, with the moves of the φs in the second, or in the first one behind it that is not empty.
+    /// The edge between two blocks, with the moves of the φs in the second, or in the first one behind it that is not
+    /// empty.
     fn edge(&mut self, from: usize, to: usize) -> Prepared<u32> {
         let blocks = &self.ir.cfg.blocks;
         // A φ there takes what comes from the last of the empty blocks.
@@ -605,7 +611,8 @@ pub(crate) fn foreign_text(args: &[Operand<Positions>]) -> String {
     }
 }
 
-/// A type by the name under which the module declares it, if it does: with or without `Main.` before it it is the same type.
+/// A type by the name under which the module declares it, if it does: with or without `Main.` before it it is the same
+/// type.
 pub(crate) fn declared(module: &Module<IRCode>, ty: &Type) -> Option<Type> {
     match ty {
         Type::Named(name) => module.type_def(name).map(|def| Type::Named(def.name.clone())),

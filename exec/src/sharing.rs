@@ -61,7 +61,8 @@ fn contents(value: &Value) -> Vec<Value> {
     }
 }
 
-/// Whether some object that can be changed is reached from values of both lists. Takes time linear in what is reached, but for a logarithm.
+/// Whether some object that can be changed is reached from values of both lists. Takes time linear in what is reached,
+/// but for a logarithm.
 ///
 /// ```
 /// use exec::{Machine, share_objects};
@@ -98,8 +99,8 @@ pub fn share_objects(a: &[Value], b: &[Value]) -> bool {
     false
 }
 
-/// The first of the values, counted from 0, in which is an object that has two tangents, or the tangent of another object. Followed are arrays,
-/// structs and tuples whose tangents have their form. Takes time as [`share_objects`].
+/// The first of the values, counted from 0, in which is an object that has two tangents, or the tangent of another
+/// object. Followed are arrays, structs and tuples whose tangents have their form. Takes time as [`share_objects`].
 pub fn first_shared_tangent(values: &[Value], tangents: &[Value]) -> Option<usize> {
     let mut seen = BTreeSet::new();
     let mut tangent_of: BTreeMap<Address, Address> = BTreeMap::new();

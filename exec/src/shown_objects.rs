@@ -1,11 +1,12 @@
-//! Objects in the code of which Julia has shown the text only: immutable structs that the module declares are made of it.
+//! Objects in the code of which Julia has shown the text only: immutable structs that the module declares are made of
+//! it.
 
 use ircode::{Constant, IRCode, Module, Scalar, Type, TypeKind};
 
 use crate::prepare::declared;
 
-/// The type and the fields of the immutable struct that a constant shows, if the module declares it with such fields. Julia may leave out the
-/// parameters of a type, `Base.OneTo(3)`: then it is the only one that fits.
+/// The type and the fields of the immutable struct that a constant shows, if the module declares it with such fields.
+/// Julia may leave out the parameters of a type, `Base.OneTo(3)`: then it is the only one that fits.
 pub(crate) fn shown_struct(module: &Module<IRCode>, constant: &Constant) -> Option<(Type, Vec<Constant>)> {
     let (ty, shown) = constant.shown_object()?;
     if let Some(ty) = declared(module, &ty) {

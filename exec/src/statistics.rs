@@ -38,8 +38,9 @@ impl Sub for Statistics {
 
 /// The objects that a machine has made, by kind.
 ///
-/// Each object is counted where it is made, by a statement or, for a constant tuple, once when its function is run first.
-/// What the caller made with another machine is not counted: neither arguments nor the shadows that are handed in.
+/// Each object is counted where it is made, by a statement or, for a constant tuple, once when its function is run
+/// first. What the caller made with another machine is not counted: neither arguments nor the shadows that are handed
+/// in.
 ///
 /// ```
 /// use exec::{Machine, Value};
@@ -89,8 +90,8 @@ pub struct Allocations {
     pub stacks: u64,
     /// Slots.
     pub slots: u64,
-    /// How often a push on a stack needed more memory than the stack had; its first memory is counted, too. A stack takes
-    /// twice what it needs, so that this is the logarithm of its length.
+    /// How often a push on a stack needed more memory than the stack had; its first memory is counted, too. A stack
+    /// takes twice what it needs, so that this is the logarithm of its length.
     pub stack_growths: u64,
 }
 
@@ -100,9 +101,10 @@ impl Allocations {
         self.on_heap() - self.stack_growths + self.plain_closures + self.plain_cases + self.tuples + self.structs
     }
 
-    /// How often memory had to be asked for: what cannot be in registers, as its size does not show in its type, or as it has
-    /// identity. These are closures that capture something, cases with a payload, mutable structs and references, arrays,
-    /// stacks, slots, and growths of stacks. Tuples and immutable structs are values, made of registers.
+    /// How often memory had to be asked for: what cannot be in registers, as its size does not show in its type, or as
+    /// it has identity. These are closures that capture something, cases with a payload, mutable structs and
+    /// references, arrays, stacks, slots, and growths of stacks. Tuples and immutable structs are values, made of
+    /// registers.
     pub fn on_heap(&self) -> u64 {
         self.closures + self.enums + self.objects + self.arrays + self.stacks + self.slots + self.stack_growths
     }

@@ -13,8 +13,8 @@ use crate::egal::is_same_type;
 use crate::error::RunErrorKind;
 use crate::object::{Fields, Kind};
 
-/// A value. Copying one is cheap: everything larger than a number is shared. `{:?}` shows it with its type, `3.0::Float64`, and like `{}` shows only so
-/// much of what is nested deep.
+/// A value. Copying one is cheap: everything larger than a number is shared. `{:?}` shows it with its type,
+/// `3.0::Float64`, and like `{}` shows only so much of what is nested deep.
 #[derive(Clone)]
 pub enum Value {
     /// A statement that has no value, or a variable that was not assigned.
@@ -273,7 +273,8 @@ impl From<&[f64]> for Value {
 }
 
 impl Value {
-    /// The elements of an array of floats in memory order, its first dimension running fastest; `None` for any other value.
+    /// The elements of an array of floats in memory order, its first dimension running fastest; `None` for any other
+    /// value.
     pub fn as_floats(&self) -> Option<Vec<f64>> {
         self.array_elements()?.iter().map(Value::as_float).collect()
     }
@@ -304,8 +305,8 @@ impl Value {
         }
     }
 
-    /// The tangent of the field of this index, counted from 0, if the value is a tangent with fields: a tuple, or that of
-    /// a mutable struct.
+    /// The tangent of the field of this index, counted from 0, if the value is a tangent with fields: a tuple, or that
+    /// of a mutable struct.
     pub fn tangent_field(&self, index: usize) -> Option<Value> {
         match self {
             Value::Tuple(tuple) => tuple.0.fields.values().get(index).cloned(),
@@ -366,7 +367,8 @@ impl Value {
         }
     }
 
-    /// The type of the value, with `Any` for tuples that nest deep, or hold too much: types are bounded, values are not.
+    /// The type of the value, with `Any` for tuples that nest deep, or hold too much: types are bounded, values are
+    /// not.
     fn shallow_type(&self) -> Type {
         fn limited(value: &Value, depth: usize, left: &mut usize) -> Type {
             let fields = match value {
@@ -491,7 +493,8 @@ pub(crate) fn isa(value: &Value, ty: &Type) -> bool {
     known_isa(value, ty) == Some(true)
 }
 
-/// Whether a value has this type, as Julia's `isa`; `None` if the program does not tell which types are above that of the value.
+/// Whether a value has this type, as Julia's `isa`; `None` if the program does not tell which types are above that of
+/// the value.
 pub(crate) fn known_isa(value: &Value, ty: &Type) -> Option<bool> {
     match (ty, value) {
         (Type::Any | Type::Untyped, _) => Some(true),
@@ -575,7 +578,8 @@ fn tuple_isa(values: &[Value], types: &[Type], rest: Option<&Type>) -> Option<bo
     all(values.iter().zip(asked).map(|(value, ty)| known_isa(value, ty)))
 }
 
-/// Whether a type, as a value, is of the type of this name: types of types differ in whether these have parameters that are open.
+/// Whether a type, as a value, is of the type of this name: types of types differ in whether these have parameters that
+/// are open.
 fn type_isa(of: &Type, name: &str) -> Option<bool> {
     if let Some(parameter) = name.strip_prefix("Type{") {
         let bound = parameter.strip_prefix("<:").and_then(|bound| bound.strip_suffix('}'))?;

@@ -10,13 +10,14 @@ use ircode::wording::with_article;
 use crate::json::ValueError;
 use crate::value::Value;
 
-/// The numbers of these tangents of these values, one after another. `zeros` are the tangents with all floats zero, from
-/// [`Machine::zero_tangents`](crate::Machine::zero_tangents), and say which numbers there are: two tangents of the same
-/// values have their numbers in the same order. What an object holds comes once. `nothing` stands for zeros.
+/// The numbers of these tangents of these values, one after another. `zeros` are the tangents with all floats zero,
+/// from [`Machine::zero_tangents`](crate::Machine::zero_tangents), and say which numbers there are: two tangents of the
+/// same values have their numbers in the same order. What an object holds comes once. `nothing` stands for zeros.
 ///
 /// # Errors
 ///
-/// [`ValueError`] where a tangent has another shape than its value. The place begins with the argument: `_3.weights[2]`.
+/// [`ValueError`] where a tangent has another shape than its value. The place begins with the argument:
+/// `_3.weights[2]`.
 pub fn tangent_floats(values: &[Value], zeros: &[Value], tangents: &[Value]) -> Result<Vec<f64>, ValueError> {
     let mut floats = Vec::new();
     Walk::of_tangents(values, zeros, tangents).run(&mut |place, item| {

@@ -7,8 +7,8 @@ use crate::types::Type;
 const NESTED: usize = 8;
 
 impl<F> Module<F> {
-    /// Julia's `isbitstype`: whether values of this type are bits without references. Places of such types, as the elements of arrays are,
-    /// always hold a value. `None` if it is not known.
+    /// Julia's `isbitstype`: whether values of this type are bits without references. Places of such types, as the
+    /// elements of arrays are, always hold a value. `None` if it is not known.
     ///
     /// ```
     /// use ircode::{IRCode, Module, Type, TypeDef};

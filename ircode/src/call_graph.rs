@@ -12,8 +12,8 @@ use crate::primitives::ResultType;
 use crate::tables::Declaration;
 use crate::view::Body;
 
-/// The functions of a module, by position, and which of them call which. It borrows the module, so that it cannot be out of
-/// date.
+/// The functions of a module, by position, and which of them call which. It borrows the module, so that it cannot be
+/// out of date.
 ///
 /// ```
 /// use ircode::{CallGraph, parse_module};
@@ -50,8 +50,8 @@ pub struct CallGraph<'m, F> {
 }
 
 impl<'m, F: Body> CallGraph<'m, F> {
-    /// The call graph of a module, in time linear in its statements. A function named anywhere else than as what is called
-    /// escapes, in a table of methods too.
+    /// The call graph of a module, in time linear in its statements. A function named anywhere else than as what is
+    /// called escapes, in a table of methods too.
     pub fn new(module: &'m Module<F>) -> Self {
         let len = module.functions().len();
         let mut edges: Vec<(usize, usize)> = Vec::new();
@@ -116,8 +116,8 @@ impl<'m, F: Body> CallGraph<'m, F> {
         self.escapes.get(function).is_some_and(|&escapes| escapes)
     }
 
-    /// Whether a function calls something of which is not known what it is: a value, or a name that is no function of the module and no primitive;
-    /// or hands a function on to `map` or `broadcast`, which call it.
+    /// Whether a function calls something of which is not known what it is: a value, or a name that is no function of
+    /// the module and no primitive; or hands a function on to `map` or `broadcast`, which call it.
     pub fn calls_unknown(&self, function: usize) -> bool {
         self.calls_unknown.get(function).is_some_and(|&unknown| unknown)
     }
@@ -127,8 +127,8 @@ impl<'m, F: Body> CallGraph<'m, F> {
         self.components.is_on_cycle(function)
     }
 
-    /// These functions and those that they may call, directly or not, each once: where one calls something unknown, that may be each function that
-    /// [escapes](Self::escapes).
+    /// These functions and those that they may call, directly or not, each once: where one calls something unknown,
+    /// that may be each function that [escapes](Self::escapes).
     pub fn reachable(&self, roots: impl IntoIterator<Item = usize>) -> Vec<usize> {
         let mut seen = vec![false; self.calls.len()];
         let mut found = Vec::new();
@@ -148,8 +148,8 @@ impl<'m, F: Body> CallGraph<'m, F> {
         found
     }
 
-    /// All functions, in groups that call each other; each group behind those that it calls, and in it the order of the module. These are the
-    /// strongly connected components (Tarjan 1972).
+    /// All functions, in groups that call each other; each group behind those that it calls, and in it the order of the
+    /// module. These are the strongly connected components (Tarjan 1972).
     pub fn bottom_up(&self) -> &[Vec<usize>] {
         &self.components.members
     }

@@ -25,11 +25,11 @@ pub enum Callee {
 impl<F> Module<F> {
     /// What a callee names; `None` if that is known only when the program runs.
     ///
-    /// Names without a module and those of `Base`, `Core`, `Main` and `Core.Intrinsics` mean the module's function of that
-    /// name first, then the primitive that the host has [registered](Module::register), then the built-in one. Names of
-    /// other modules mean a function or a registered primitive called by its whole path, or a primitive of a module
-    /// inside of `Base` or `Core`. Where the module has methods of a function on arrays, `sum(::T)`, the names `sum` and
-    /// `Main.sum` mean those.
+    /// Names without a module and those of `Base`, `Core`, `Main` and `Core.Intrinsics` mean the module's function of
+    /// that name first, then the primitive that the host has [registered](Module::register), then the built-in one.
+    /// Names of other modules mean a function or a registered primitive called by its whole path, or a primitive of a
+    /// module inside of `Base` or `Core`. Where the module has methods of a function on arrays, `sum(::T)`, the names
+    /// `sum` and `Main.sum` mean those.
     pub fn callee<N: Names>(&self, operand: &Operand<N>) -> Option<Callee> {
         match operand {
             // An object, of which its type says what it calls.
@@ -42,8 +42,8 @@ impl<F> Module<F> {
         }
     }
 
-    /// A type that the module does not declare, as it is known where it is named without the module of Julia's that has it: `Vector{Float64}` for
-    /// `Base.Vector{Float64}`.
+    /// A type that the module does not declare, as it is known where it is named without the module of Julia's that has
+    /// it: `Vector{Float64}` for `Base.Vector{Float64}`.
     fn of_library(&self, ty: &Type) -> Type {
         let Type::Named(name) = ty else { return ty.clone() };
         let plain = ["Base.", "Core.", "Main."].iter().find_map(|module| name.strip_prefix(module));
@@ -67,11 +67,13 @@ impl<F> Module<F> {
         }
     }
 
-    /// What a call or an invoke calls; `None` if that is known only when the program runs, and for all other statements.
+    /// What a call or an invoke calls; `None` if that is known only when the program runs, and for all other
+    /// statements.
     ///
-    /// This is what its callee [names](Self::callee), but for types: calling a type makes a value of it by a method, a constructor. Where the module has it, or
-    /// the instance of an invoke says that there is one, that is called; only without one a value is made of its fields. What calling a type does that the module
-    /// does not declare is not known, but for exceptions.
+    /// This is what its callee [names](Self::callee), but for types: calling a type makes a value of it by a method, a
+    /// constructor. Where the module has it, or the instance of an invoke says that there is one, that is called; only
+    /// without one a value is made of its fields. What calling a type does that the module does not declare is not
+    /// known, but for exceptions.
     ///
     /// ```
     /// use ircode::{Callee, IRCode, Module, parse_module};
@@ -177,13 +179,14 @@ impl<F> Module<F> {
         }
     }
 
-    /// Whether a call of a function of Julia's library with so many arguments is one of the methods that the module has of it, as `sum(f, x)` is: the primitive takes another number.
+    /// Whether a call of a function of Julia's library with so many arguments is one of the methods that the module has
+    /// of it, as `sum(f, x)` is: the primitive takes another number.
     fn is_method_only(&self, primitive: &Primitive, count: usize) -> bool {
         primitive.scope == Scope::Arrays && !primitive.takes(count) && !self.methods(primitive.name).is_empty()
     }
 
-    /// The built-in primitive that a global names, where the lengths of names say that the module has no function that it could name
-    /// instead. Every pass asks what is called at every call, and most calls are of these.
+    /// The built-in primitive that a global names, where the lengths of names say that the module has no function that
+    /// it could name instead. Every pass asks what is called at every call, and most calls are of these.
     #[inline]
     fn only_primitive(&self, global: &GlobalRef) -> Option<&'static Primitive> {
         let (module, name) = (global.module.len(), global.name.len());
@@ -201,8 +204,8 @@ impl<F> Module<F> {
         }
     }
 
-    /// The type of the function of which the compiler's lattice says that a value is always this one: `typeof(sin)` for `Core.Const(Base.sin)`. `None` if it
-    /// is a type that the module or Julia's Base declares.
+    /// The type of the function of which the compiler's lattice says that a value is always this one: `typeof(sin)` for
+    /// `Core.Const(Base.sin)`. `None` if it is a type that the module or Julia's Base declares.
     ///
     /// ```
     /// use ircode::{IRCode, Module, Type};
@@ -248,7 +251,8 @@ impl<F> Module<F> {
         }
     }
 
-    /// A type by which methods are told apart: what the compiler knows of a value beside its type makes no difference, but which function it is.
+    /// A type by which methods are told apart: what the compiler knows of a value beside its type makes no difference,
+    /// but which function it is.
     ///
     /// ```
     /// use ircode::{IRCode, Module, Type};
@@ -323,7 +327,8 @@ const SELECTED: &[(&str, &str, &str)] = &[
     ("_log", "Val{10}()", "log10"),
 ];
 
-/// How Julia makes a tuple of the elements of others: `Core._apply_iterate(Base.iterate, Core.tuple, xs, ys)` is `(xs..., ys...)`.
+/// How Julia makes a tuple of the elements of others: `Core._apply_iterate(Base.iterate, Core.tuple, xs, ys)` is
+/// `(xs..., ys...)`.
 fn splatted_tuple<'s, N: Names>(path: &str, args: &'s [Operand<N>]) -> Option<(&'static Primitive, &'s [Operand<N>])> {
     let (callee, args) = match (path, args) {
         ("Core._apply_iterate", [_, callee, args @ ..]) | ("Core._apply", [callee, args @ ..]) => (callee, args),
@@ -355,7 +360,8 @@ fn selected_primitive<'s, N: Names>(
     Some((primitives::lookup(primitive)?, operand))
 }
 
-/// Whether two names are of one function that a module does not have. Julia leaves out the module of what Base, Core and the program itself have.
+/// Whether two names are of one function that a module does not have. Julia leaves out the module of what Base, Core
+/// and the program itself have.
 ///
 /// ```
 /// use ircode::is_same_function;

@@ -70,8 +70,9 @@ fn same_multiset(a: &[BlockNumber], b: &[BlockNumber]) -> bool {
     a.len() == b.len() && sorted(a) == sorted(b)
 }
 
-/// The statement that ends a block of these: the last one, or an `enter` behind which there are only ϒs, or an `unreachable` behind which there is only
-/// [what does nothing](Stmt::may_follow_unreachable). Julia up to 1.10 puts those there that belong to the `try` region.
+/// The statement that ends a block of these: the last one, or an `enter` behind which there are only ϒs, or an
+/// `unreachable` behind which there is only [what does nothing](Stmt::may_follow_unreachable). Julia up to 1.10 puts
+/// those there that belong to the `try` region.
 fn ending<N: Names>(stmts: &[Stmt<N>]) -> Option<&Stmt<N>> {
     if let Some(enter @ Stmt::Enter(_)) = stmts.iter().rev().find(|stmt| !matches!(stmt, Stmt::Upsilon(_))) {
         return Some(enter);

@@ -20,8 +20,8 @@ impl Parameters for IRCode {
 }
 
 impl<F: Parameters> Module<F> {
-    /// The types of `_2` onwards of the function that an operand names, `Any` where they are not known; those of a primitive are all
-    /// `Any`. `None` if it names none, or one that takes any number of arguments.
+    /// The types of `_2` onwards of the function that an operand names, `Any` where they are not known; those of a
+    /// primitive are all `Any`. `None` if it names none, or one that takes any number of arguments.
     pub fn parameters_of<N: Names>(&self, function: &Operand<N>) -> Option<Vec<Type>> {
         self.parameters_of_callee(self.callee(function)?)
     }

@@ -134,8 +134,8 @@ impl IRCode {
     ///
     /// # Errors
     ///
-    /// [`InsertError`] if `position` does not exist, or if the place would break its block: nothing but φs before
-    /// a φ, no φ elsewhere, nothing behind a terminator, no terminator elsewhere. Other pending nodes at the same place are
+    /// [`InsertError`] if `position` does not exist, or if the place would break its block: nothing but φs before a φ,
+    /// no φ elsewhere, nothing behind a terminator, no terminator elsewhere. Other pending nodes at the same place are
     /// not looked at; the verifier does that.
     ///
     /// ```

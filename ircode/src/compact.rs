@@ -70,8 +70,8 @@ impl IRCode {
     ///
     /// * `nothing` statements,
     /// * copies (`%4 = %2`, `%4 = 1.0`): their uses name the original,
-    /// * a φ with a single edge whose block has no other predecessor and is not the entry, and a π that names the type which its value has
-    ///   already: copies too.
+    /// * a φ with a single edge whose block has no other predecessor and is not the entry, and a π that names the type
+    ///   which its value has already: copies too.
     ///
     /// What has the type `Union{}` stays, as it may end its block: behind it control does not go on.
     ///

@@ -79,8 +79,8 @@ impl Constant {
         }
     }
 
-    /// The type and the fields of an object of which only the text is known, where Julia shows it as a call of its type, or as a range of
-    /// integers. Whether the type has such fields, the text does not say.
+    /// The type and the fields of an object of which only the text is known, where Julia shows it as a call of its
+    /// type, or as a range of integers. Whether the type has such fields, the text does not say.
     ///
     /// ```
     /// use ircode::{Constant, Type};
@@ -254,7 +254,8 @@ fn is_mark(c: char) -> bool {
         || matches!(c, '′'..='‷' | '⁗' | '⁺'..='⁾' | '₊'..='₎')
 }
 
-/// Symbols that Julia takes as letters: ∂, ∇, ∞, signs of currencies, pictures and others, of Unicode's categories Sc and So for the most part.
+/// Symbols that Julia takes as letters: ∂, ∇, ∞, signs of currencies, pictures and others, of Unicode's categories Sc
+/// and So for the most part.
 fn is_symbol_letter(c: char) -> bool {
     matches!(c, '∂' | '∇' | '∞' | '∅' | '∆' | '∎'..='∑' | '∟'..='∢' | '∫'..='∳' | '⊤' | '⊥' | '⊾' | '⊿' | '⋀'..='⋃')
         || matches!(c, '°' | '′' | '″' | '¢'..='¥' | '¦' | '©' | '®' | '₠'..='₿' | '⅀'..='⅄' | '■'..='▶' | '▸'..='❧')

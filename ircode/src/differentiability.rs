@@ -1,8 +1,8 @@
 //! Differentiability witnesses: which derivatives of a function a module has, with respect to which parameters.
 //!
-//! After Swift's `sil_differentiability_witness`: a function may have several, for several sets of parameters, and where a
-//! derivative with respect to some parameters is wanted, the one for the smallest superset is used. A witness may leave its
-//! derivatives open, to be filled in by the pass `differentiability`.
+//! After Swift's `sil_differentiability_witness`: a function may have several, for several sets of parameters, and
+//! where a derivative with respect to some parameters is wanted, the one for the smallest superset is used. A witness
+//! may leave its derivatives open, to be filled in by the pass `differentiability`.
 
 use hashbrown::HashMap;
 
@@ -19,9 +19,9 @@ pub struct DifferentiabilityWitness {
     pub with_respect_to: Vec<u32>,
     /// `f_jvp(args…, tangents of these parameters…) -> (value, tangent)`; `None` while it is not filled in.
     pub jvp: Option<Name>,
-    /// `f_vjp(args…, shadows of those of these parameters that hold something with identity…) -> (value, [shadow,] pullback)`,
-    /// where the pullback takes a cotangent of the value and gives a tuple: `nothing`, and a cotangent for each parameter,
-    /// `nothing` for others than these. `None` while it is not filled in.
+    /// `f_vjp(args…, shadows of those of these parameters that hold something with identity…) -> (value, [shadow,]
+    /// pullback)`, where the pullback takes a cotangent of the value and gives a tuple: `nothing`, and a cotangent for
+    /// each parameter, `nothing` for others than these. `None` while it is not filled in.
     pub vjp: Option<Name>,
 }
 
@@ -136,8 +136,8 @@ impl<F> Module<F> {
         self.tables.differentiability.retain(wanted);
     }
 
-    /// Fills in a derivative of the witness of this function for these parameters, as they stand in its declaration. False if
-    /// there is no such witness.
+    /// Fills in a derivative of the witness of this function for these parameters, as they stand in its declaration.
+    /// False if there is no such witness.
     pub fn fill_in(
         &mut self,
         function: &str,

@@ -1,8 +1,10 @@
-//! Copies of elements from one array to another, found where code copies bytes from address to address, and arrays that are filled by their address.
+//! Copies of elements from one array to another, found where code copies bytes from address to address, and arrays that
+//! are filled by their address.
 //!
-//! Julia's library writes `copyto!(to, i, from, j, n)` as `memmove(pointer(to, i), pointer(from, j), n * sizeof(T))`, and `fill!(a, x)` of bytes as
-//! `memset(pointer(a), x, length(a))`, and compiled code has that inlined. Nothing here reads or writes memory by an address, and no derivative follows one; but where it is seen from which
-//! array an address comes and by how many elements it is moved on, it is an index.
+//! Julia's library writes `copyto!(to, i, from, j, n)` as `memmove(pointer(to, i), pointer(from, j), n * sizeof(T))`,
+//! and `fill!(a, x)` of bytes as `memset(pointer(a), x, length(a))`, and compiled code has that inlined. Nothing here
+//! reads or writes memory by an address, and no derivative follows one; but where it is seen from which array an
+//! address comes and by how many elements it is moved on, it is an index.
 
 use std::borrow::Cow;
 
@@ -47,13 +49,14 @@ pub fn addresses_copied<N: Names>(stmt: &Stmt<N>) -> Option<(&Operand<N>, Option
     }
 }
 
-/// What makes copies of elements of the copies by addresses in a body: each becomes `copyto!(to, i, from, j, n)`, and what computed
-/// the addresses computes the indices. Statements are replaced one by one: none is added, and none moves.
+/// What makes copies of elements of the copies by addresses in a body: each becomes `copyto!(to, i, from, j, n)`, and
+/// what computed the addresses computes the indices. Statements are replaced one by one: none is added, and none moves.
 ///
-/// An address is known where it is `jl_array_ptr(a)` of an array whose element type is a number or a struct of numbers, moved on by
-/// `add_ptr` and `sub_ptr` by a multiple of their size, in whatever types of the same width. What `jl_array_ptr_copy` copies are references to
-/// elements of other types. `memset` of as many bytes as an array of bytes has becomes `fill!(a, x)`. Where an address is used for anything
-/// else, all that is reached from it stays as it is, as does a copy that is between elements of two types, or behind a statement that moves first elements. Julia copies
+/// An address is known where it is `jl_array_ptr(a)` of an array whose element type is a number or a struct of numbers,
+/// moved on by `add_ptr` and `sub_ptr` by a multiple of their size, in whatever types of the same width. What
+/// `jl_array_ptr_copy` copies are references to elements of other types. `memset` of as many bytes as an array of bytes
+/// has becomes `fill!(a, x)`. Where an address is used for anything else, all that is reached from it stays as it is,
+/// as does a copy that is between elements of two types, or behind a statement that moves first elements. Julia copies
 /// outside of an array without a word; `copyto!` throws a `BoundsError`.
 ///
 /// Linear in the body, of which the chains of addresses are the smallest part.
@@ -222,7 +225,8 @@ struct Chain<N: Names> {
 }
 
 impl<F, N: Names> Found<'_, '_, F, N> {
-    /// Adds a copy, if it is known of what; of elements that are references, and are counted, or of what is counted in bytes.
+    /// Adds a copy, if it is known of what; of elements that are references, and are counted, or of what is counted in
+    /// bytes.
     fn add_copy(&mut self, index: usize, copied: &Copied<'_, N>, from: &Operand<N>, of_references: bool) {
         let chain = |address| self.chain(address, of_references);
         let (Some(from_address), Some(to_address)) = (from.as_value(), copied.to.as_value()) else { return };
@@ -389,7 +393,8 @@ impl<F, N: Names> Found<'_, '_, F, N> {
                     false => uses_well(value),
                 };
                 match used {
-                    // Behind the addresses, what is kept alive for the call is named again. What is called has no result that is of use.
+                    // Behind the addresses, what is kept alive for the call is named again. What is called has no
+                    // result that is of use.
                     Some(used) if copies.contains(&used) => others.push(used),
                     Some(used) if self.addresses.contains_key(&used) && !well => others.push(used),
                     _ => {}
@@ -494,8 +499,8 @@ fn is_count<N: Names>(stmt: &Stmt<N>, value: N::Value) -> bool {
     })
 }
 
-/// The size of an element in an array, and at multiples of what it lies, in bytes: of numbers, and of immutable structs and tuples of such, with names or without, as C
-/// has them. `None` for what an array holds by reference.
+/// The size of an element in an array, and at multiples of what it lies, in bytes: of numbers, and of immutable structs
+/// and tuples of such, with names or without, as C has them. `None` for what an array holds by reference.
 fn byte_size<F>(module: &Module<F>, ty: &Type, deeper: usize) -> Option<(u64, u64)> {
     let fields: Vec<&Type> = match ty {
         Type::Scalar(scalar) => {

@@ -68,8 +68,8 @@ impl Extensions {
     }
 }
 
-/// Extensions are code of the host. Copies of a module have them, as has what [`Module::map`] makes of it; text and JSON
-/// leave them out, and modules are equal whether they have the same ones or not.
+/// Extensions are code of the host. Copies of a module have them, as has what [`Module::map`] makes of it; text and
+/// JSON leave them out, and modules are equal whether they have the same ones or not.
 impl<F> Module<F> {
     /// What the host has registered; `None` if that is nothing.
     pub fn extensions(&self) -> Option<&Extensions> {
@@ -83,8 +83,8 @@ impl<F> Module<F> {
         module
     }
 
-    /// Registers a primitive. Calls of its name mean it unless the module has a function of that name: without a module,
-    /// in one of those in which there are built-in primitives, or by the whole path if the name is one.
+    /// Registers a primitive. Calls of its name mean it unless the module has a function of that name: without a
+    /// module, in one of those in which there are built-in primitives, or by the whole path if the name is one.
     ///
     /// # Errors
     ///
@@ -103,15 +103,16 @@ impl<F> Module<F> {
         Ok(())
     }
 
-    /// Adds a derivative rule: a function of the name `NAME_vjp` or `NAME_jvp`. `NAME` is a function of the module, or a
-    /// primitive; `passes::rules` says which parameters a rule takes, and `passes/rules` has those that are built in. Rules of
-    /// a module come before them. A rule for a function is called where the derivative of the function would be, and may have
-    /// any control flow and call functions of the module. That a rule has the right form is found when something is
-    /// differentiated, or when `passes::rules::RuleTable::of_module` is asked for the rules.
+    /// Adds a derivative rule: a function of the name `NAME_vjp` or `NAME_jvp`. `NAME` is a function of the module, or
+    /// a primitive; `passes::rules` says which parameters a rule takes, and `passes/rules` has those that are built in.
+    /// Rules of a module come before them. A rule for a function is called where the derivative of the function would
+    /// be, and may have any control flow and call functions of the module. That a rule has the right form is found when
+    /// something is differentiated, or when `passes::rules::RuleTable::of_module` is asked for the rules.
     ///
     /// # Errors
     ///
-    /// [`ExtensionError::NoRule`] if no rule has such a name, [`ExtensionError::RuleTwice`] if the module has a rule of this name.
+    /// [`ExtensionError::NoRule`] if no rule has such a name, [`ExtensionError::RuleTwice`] if the module has a rule of
+    /// this name.
     pub fn add_rule(&mut self, rule: Function<IRCode>) -> Result<(), ExtensionError> {
         // What tells rules for different types apart may stand behind that.
         if !["_vjp", "_jvp"].iter().any(|kind| rule.name.contains(kind)) {
@@ -126,8 +127,9 @@ impl<F> Module<F> {
         Ok(())
     }
 
-    /// Adds the derivative rules in a text. Those before a mistake are added. Whether each is of the form that a rule must have, and there is something that it is for, is
-    /// found when a derivative of any function of the module is made.
+    /// Adds the derivative rules in a text. Those before a mistake are added. Whether each is of the form that a rule
+    /// must have, and there is something that it is for, is found when a derivative of any function of the module is
+    /// made.
     ///
     /// # Errors
     ///

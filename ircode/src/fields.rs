@@ -10,8 +10,8 @@ use crate::types::Type;
 pub type Field<'t> = (Option<&'t Name>, &'t Type);
 
 impl<F> Module<F> {
-    /// The fields of values of this type, in order, if it is a tuple type, a named tuple type or an immutable struct that
-    /// the module declares; `None` for every other type, and for tuples of which the type leaves the length open.
+    /// The fields of values of this type, in order, if it is a tuple type, a named tuple type or an immutable struct
+    /// that the module declares; `None` for every other type, and for tuples of which the type leaves the length open.
     ///
     /// ```
     /// use ircode::{IRCode, Module, Type, TypeDef};
@@ -34,8 +34,8 @@ impl<F> Module<F> {
         }
     }
 
-    /// The type of the field of such a value that a constant names, by its name or by its number, which counts from 1, and its position, which counts from 0.
-    /// A number is looked up in constant time.
+    /// The type of the field of such a value that a constant names, by its name or by its number, which counts from 1,
+    /// and its position, which counts from 0. A number is looked up in constant time.
     ///
     /// ```
     /// use ircode::{Constant, IRCode, Module, Type};
@@ -87,7 +87,8 @@ impl<F> Module<F> {
         }
     }
 
-    /// The types of the fields, in order, of a struct that the module declares, mutable or not, or of a reference; none of what is neither.
+    /// The types of the fields, in order, of a struct that the module declares, mutable or not, or of a reference; none
+    /// of what is neither.
     ///
     /// ```
     /// use ircode::{IRCode, Module, Type, TypeDef};

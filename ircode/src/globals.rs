@@ -13,10 +13,11 @@ use crate::scalar::{Scalar, ScalarType};
 use crate::types::Type;
 use crate::wording::{counted, with_article};
 
-/// A constant global that is an array, such as the weights of a quadrature, `const WEIGHTS = [0.5, 0.5]`, or an object that holds arrays, such as a layer of a network,
-/// `const LAYER = Layer(WEIGHTS, tanh)`.
+/// A constant global that is an array, such as the weights of a quadrature, `const WEIGHTS = [0.5, 0.5]`, or an object
+/// that holds arrays, such as a layer of a network, `const LAYER = Layer(WEIGHTS, tanh)`.
 ///
-/// The name is constant, as in Julia: an array can be changed. Every call of a function from outside finds it as it is declared.
+/// The name is constant, as in Julia: an array can be changed. Every call of a function from outside finds it as it is
+/// declared.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GlobalConstant {
     name: Name,
@@ -95,8 +96,8 @@ pub enum GlobalConstantError {
 }
 
 impl GlobalConstant {
-    /// An array of numbers of this name: `Main.WEIGHTS`, or `WEIGHTS`, which is the same. The elements are in Julia's order, where the first index
-    /// runs fastest.
+    /// An array of numbers of this name: `Main.WEIGHTS`, or `WEIGHTS`, which is the same. The elements are in Julia's
+    /// order, where the first index runs fastest.
     ///
     /// ```
     /// use ircode::{GlobalConstant, Scalar, ScalarType, Type};
@@ -125,7 +126,8 @@ impl GlobalConstant {
         Ok(GlobalConstant { name, ty, value: GlobalValue::Numbers { size, elements } })
     }
 
-    /// An array of elements of this type; see [`numbers`](Self::numbers) for arrays of numbers, which this makes of numbers, too.
+    /// An array of elements of this type; see [`numbers`](Self::numbers) for arrays of numbers, which this makes of
+    /// numbers, too.
     ///
     /// # Errors
     ///
@@ -167,7 +169,8 @@ impl GlobalConstant {
     ///
     /// # Errors
     ///
-    /// [`GlobalConstantError`] if the type is another one, or a field is none of its type. What fields a struct has, the module says.
+    /// [`GlobalConstantError`] if the type is another one, or a field is none of its type. What fields a struct has,
+    /// the module says.
     pub fn fields(name: impl Into<Name>, ty: Type, fields: Vec<GlobalPart>) -> Result<Self, GlobalConstantError> {
         let name = name.into();
         let types: Option<Vec<Type>> = match &ty {
@@ -234,7 +237,8 @@ fn fits(name: &Name, part: &GlobalPart, ty: &Type) -> Result<(), GlobalConstantE
 pub(crate) struct GlobalConstants {
     list: Vec<Arc<GlobalConstant>>,
     by_name: HashMap<Name, usize>,
-    /// The lengths of these paths, as bits, those from [`LONGEST`] on as one: every pass asks of every global whether it is one of them.
+    /// The lengths of these paths, as bits, those from [`LONGEST`] on as one: every pass asks of every global whether
+    /// it is one of them.
     lengths: u128,
 }
 
@@ -267,7 +271,8 @@ fn plain(path: &str) -> &str {
 
 /// Global constants.
 impl<F> Module<F> {
-    /// Puts a constant in the place of the one at a position, which has the same name. False if it has another one, or there is none.
+    /// Puts a constant in the place of the one at a position, which has the same name. False if it has another one, or
+    /// there is none.
     pub fn replace_global_constant(&mut self, position: usize, constant: GlobalConstant) -> bool {
         let list = &mut self.tables.global_constants.list;
         match list.get_mut(position).filter(|known| known.name == constant.name) {
@@ -282,7 +287,8 @@ impl<F> Module<F> {
         &self.tables.global_constants.list
     }
 
-    /// The position in [`Module::global_constants`] of the one that a global names. A module `Main` makes no difference.
+    /// The position in [`Module::global_constants`] of the one that a global names. A module `Main` makes no
+    /// difference.
     pub fn global_constant(&self, global: &GlobalRef) -> Option<usize> {
         let GlobalConstants { by_name, lengths, .. } = &self.tables.global_constants;
         let is_of_length = |length: usize| lengths & (1 << length.min(LONGEST)) != 0;

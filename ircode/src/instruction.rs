@@ -175,8 +175,8 @@ pub struct LineInfoNode {
 }
 
 impl DebugInfo {
-    /// The line numbers in the outermost function that statements with these line infos belong to, each 0 if there is none. All are found in time
-    /// linear in how many there are, and in the line table.
+    /// The line numbers in the outermost function that statements with these line infos belong to, each 0 if there is
+    /// none. All are found in time linear in how many there are, and in the line table.
     ///
     /// ```
     /// use ircode::{DebugInfo, LineInfoNode};
@@ -193,7 +193,8 @@ impl DebugInfo {
         infos: impl IntoIterator<Item = LineInfo> + 'd,
     ) -> impl Iterator<Item = i32> + 'd {
         let position = |index: i32| usize::try_from(index).ok()?.checked_sub(1).filter(|at| *at < self.linetable.len());
-        // The line of each entry that was asked for. One that is not known yet, but met again, names itself in a circle.
+        // The line of each entry that was asked for. One that is not known yet, but met again, names itself in a
+        // circle.
         let mut known: Vec<Option<i32>> = vec![None; self.linetable.len()];
         let mut line_of = move |index: i32| {
             let (mut next, mut met) = (position(index), Vec::new());

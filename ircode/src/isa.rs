@@ -9,8 +9,9 @@ use crate::three_valued::{all, any};
 use crate::types::Type;
 
 impl<F> Module<F> {
-    /// Whether all values of the type `given` are also of the type `asked`, as Julia's `isa`: `Some(false)` if none is, `None` if some may be and others not, or if that cannot
-    /// be told: values of an abstract type may be of any, and of a declared type only those are known that it is [declared](crate::TypeDef::supertypes) to be below.
+    /// Whether all values of the type `given` are also of the type `asked`, as Julia's `isa`: `Some(false)` if none is,
+    /// `None` if some may be and others not, or if that cannot be told: values of an abstract type may be of any, and
+    /// of a declared type only those are known that it is [declared](crate::TypeDef::supertypes) to be below.
     ///
     /// ```
     /// use ircode::{IRCode, Module, Type};
@@ -88,7 +89,8 @@ impl<F> Module<F> {
         all(pairs.map(|(given, asked)| self.is_a(given, asked)))
     }
 
-    /// Whether two types are one, though they may name a declared type in two ways; `None` if names that are not declared leave that open.
+    /// Whether two types are one, though they may name a declared type in two ways; `None` if names that are not
+    /// declared leave that open.
     fn is_same(&self, a: &Type, b: &Type) -> Option<bool> {
         match (a, b) {
             (Type::Array(a), Type::Array(b)) if a.rank == b.rank => self.is_same(&a.element, &b.element),

@@ -51,7 +51,8 @@ impl<F> Function<F> {
 pub struct TypeDef {
     /// The name, as it stands in types.
     pub name: Name,
-    /// The abstract types of which its values are, too, the nearest first, without `Any`: all of them, as what is not there is not above. `None` if that is not said.
+    /// The abstract types of which its values are, too, the nearest first, without `Any`: all of them, as what is not
+    /// there is not above. `None` if that is not said.
     pub supertypes: Option<Vec<Type>>,
     /// What it is.
     pub kind: TypeKind,
@@ -103,7 +104,8 @@ impl Lengths {
     }
 }
 
-/// Functions by name, in the order in which they were added, the types they use, and tables of methods (`ircode/src/tables.rs`).
+/// Functions by name, in the order in which they were added, the types they use, and tables of methods
+/// (`ircode/src/tables.rs`).
 ///
 /// A host may add [extensions](Module::register): primitives of its own, and derivative rules.
 #[derive(Clone, Debug)]
@@ -140,7 +142,8 @@ impl<F: PartialEq> PartialEq for Module<F> {
     }
 }
 
-/// There is something of this name already: a function or a type, a parameter of the function, or a field or case of the type.
+/// There is something of this name already: a function or a type, a parameter of the function, or a field or case of
+/// the type.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("`{0}` is defined twice")]
 pub struct DefinedTwice(pub Name);
@@ -218,9 +221,10 @@ impl<F> Module<F> {
         self.methods.get(of).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The name of the function that users mean by this one: itself if there is such a function; of `f`, `f(::Float64)` or
-    /// `Main.Models.f(::Float64)`, as dumps of Julia's code name it, if that is the only method of an `f`; else of a type `Line` the only method
-    /// that its objects have, `(::Line)(::Float64)`. A name that means none, or more than one, stays as it is.
+    /// The name of the function that users mean by this one: itself if there is such a function; of `f`, `f(::Float64)`
+    /// or `Main.Models.f(::Float64)`, as dumps of Julia's code name it, if that is the only method of an `f`; else of a
+    /// type `Line` the only method that its objects have, `(::Line)(::Float64)`. A name that means none, or more than
+    /// one, stays as it is.
     ///
     /// ```
     /// use ircode::parse_module;
@@ -301,7 +305,8 @@ impl<F> Module<F> {
         }
     }
 
-    /// Gives a function another name, in tables of methods too. Bodies are not looked at. Where there is no such function, nothing changes.
+    /// Gives a function another name, in tables of methods too. Bodies are not looked at. Where there is no such
+    /// function, nothing changes.
     ///
     /// # Errors
     ///
@@ -324,8 +329,8 @@ impl<F> Module<F> {
         Ok(())
     }
 
-    /// The module with the functions at these positions alone, each once, in their order: its types, tables and extensions stay. What still mentions another function is not
-    /// looked at. Linear in what is kept.
+    /// The module with the functions at these positions alone, each once, in their order: its types, tables and
+    /// extensions stay. What still mentions another function is not looked at. Linear in what is kept.
     ///
     /// ```
     /// let module = ircode::parse_module("
@@ -361,8 +366,8 @@ impl<F> Module<F> {
         only
     }
 
-    /// Removes the functions and the types that are not to be kept. Each is asked about once, in order. What still mentions one is not
-    /// looked at. Linear in the module.
+    /// Removes the functions and the types that are not to be kept. Each is asked about once, in order. What still
+    /// mentions one is not looked at. Linear in the module.
     pub fn retain(&mut self, keep_function: impl FnMut(&Function<F>) -> bool, keep_type: impl FnMut(&TypeDef) -> bool) {
         self.functions.retain(keep_function);
         self.types.retain(keep_type);
@@ -376,7 +381,8 @@ impl<F> Module<F> {
         self.types_by_name = self.types.iter().enumerate().map(|(index, def)| (def.name.clone(), index)).collect();
     }
 
-    /// Declares a type. What is declared before without its supertypes gets these. Supertypes that have no names, as `T where T`, leave it open which there are.
+    /// Declares a type. What is declared before without its supertypes gets these. Supertypes that have no names, as `T
+    /// where T`, leave it open which there are.
     ///
     /// # Errors
     ///
@@ -419,8 +425,8 @@ impl<F> Module<F> {
         }
     }
 
-    /// The declaration of the type of this name. A prefix `Main.` makes no difference. `Core.Box`, in which Julia puts variables that closures change
-    /// and which no listing declares, has one without that.
+    /// The declaration of the type of this name. A prefix `Main.` makes no difference. `Core.Box`, in which Julia puts
+    /// variables that closures change and which no listing declares, has one without that.
     pub fn type_def(&self, name: &str) -> Option<&TypeDef> {
         self.declared_type(name).or_else(|| (CORE_BOX.name == name).then_some(&*CORE_BOX))
     }
@@ -435,7 +441,8 @@ impl<F> Module<F> {
         find(name).or_else(|| name.strip_prefix("Main.").and_then(find))
     }
 
-    /// Whether values of a type are exceptions of which the module does not say what they hold: those of Julia's library, and what is called like one.
+    /// Whether values of a type are exceptions of which the module does not say what they hold: those of Julia's
+    /// library, and what is called like one.
     ///
     /// ```
     /// use ircode::{IRCode, Module, Type};

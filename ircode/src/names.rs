@@ -85,8 +85,8 @@ impl SSAValue {
     }
 }
 
-/// Writes a name that is a sign and a number. Listings consist of such names for the most part, so it is done without the
-/// ways and means of formatting.
+/// Writes a name that is a sign and a number. Listings consist of such names for the most part, so it is done without
+/// the ways and means of formatting.
 ///
 /// # Errors
 ///

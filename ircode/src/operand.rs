@@ -84,8 +84,8 @@ pub struct GlobalRef {
     pub module: Name,
     /// The name in the module.
     pub name: Name,
-    /// The built-in primitive that it was found to name, with the names under which it was looked up, as these may be changed. Every
-    /// pass asks for it at every call.
+    /// The built-in primitive that it was found to name, with the names under which it was looked up, as these may be
+    /// changed. Every pass asks for it at every call.
     #[serde(skip)]
     found: OnceLock<(Name, Name, Option<&'static Primitive>)>,
 }
@@ -162,12 +162,14 @@ impl GlobalRef {
 const NAMED: [&str; 4] = ["Base", "Core", "BBKit", ""];
 
 thread_local! {
-    /// The globals of primitives that were asked for on this thread, each held once. As many as there are primitives, at most.
+    /// The globals of primitives that were asked for on this thread, each held once. As many as there are primitives,
+    /// at most.
     static PRIMITIVES: RefCell<HashMap<&'static str, [Option<Arc<GlobalRef>>; NAMED.len()]>> = RefCell::default();
 }
 
 impl<N: Names> Operand<N> {
-    /// The type of the operand, as far as it can be known without running anything, given the types of the arguments, `_1` first, and of values.
+    /// The type of the operand, as far as it can be known without running anything, given the types of the arguments,
+    /// `_1` first, and of values.
     pub fn ty(&self, argtypes: &[Type], value: impl FnOnce(N::Value) -> Option<Type>) -> Type {
         let known = match self {
             Operand::Value(name) => value(*name),

@@ -10,8 +10,8 @@ use crate::view::View;
 /// Julia leaves out edges on which the value is never used, and what the φ gives there is undefined. But code in which
 /// a block was put on an edge, without the φs being told, runs in Julia as if the φ named the new block too: undefined
 /// may be anything, and the value of the old edge is what LLVM makes of it. (Mooncake's documentation has such code.)
-/// So bbkit defines it: the φ takes the value of the edge from the nearest dominator of the predecessor that it does name.
-/// If it names none, the value is undefined, and using it is an error.
+/// So bbkit defines it: the φ takes the value of the edge from the nearest dominator of the predecessor that it does
+/// name. If it names none, the value is undefined, and using it is an error.
 #[derive(Clone, PartialEq, Debug)]
 pub struct UnnamedPhiEdge<N: Names> {
     /// The φ.

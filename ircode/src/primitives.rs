@@ -57,7 +57,8 @@ pub enum MemoryEffect {
     /// Nothing of what follows.
     #[default]
     Other,
-    /// It makes an array that shares no memory with any other. The operands behind the first one are its dimensions, or one is a tuple of them.
+    /// It makes an array that shares no memory with any other. The operands behind the first one are its dimensions, or
+    /// one is a tuple of them.
     NewArray {
         /// Whether it is a tuple.
         by_tuple: bool,
@@ -76,9 +77,9 @@ pub enum MemoryEffect {
 pub enum Scope {
     /// Its name in any module that has primitives.
     Anywhere,
-    /// The same, for one of the functions of Julia's library of which it is the method for arrays only. Methods that the
-    /// module has of a function of this name come before it: those for what is no array, and those of a function that is
-    /// the program's own.
+    /// The same, for one of the functions of Julia's library of which it is the method for arrays only. Methods that
+    /// the module has of a function of this name come before it: those for what is no array, and those of a function
+    /// that is the program's own.
     Arrays,
     /// Its name in `BBKit`, and without a module.
     Bbkit,
@@ -121,7 +122,8 @@ pub enum ResultType {
     WithFlag,
     /// The element type of the array, memory, stack, slot or reference at this index.
     Element(usize),
-    /// The type of the sum of the elements of the array at this index: of integers that are narrower than 64 bits, and of Bools, it is an `Int64` or `UInt64`.
+    /// The type of the sum of the elements of the array at this index: of integers that are narrower than 64 bits, and
+    /// of Bools, it is an `Int64` or `UInt64`.
     SumOfElements(usize),
     /// `BBKit.Stack{T}` of the type that the first operand names.
     Stack,
@@ -133,9 +135,11 @@ pub enum ResultType {
     DifferentiableFunction,
     /// The closure of which the first operand is a bundle.
     Original,
-    /// The type of the captured value that the third operand numbers, of a closure of the function that the second names.
+    /// The type of the captured value that the third operand numbers, of a closure of the function that the second
+    /// names.
     Captured,
-    /// `BBKit.Slot{F}`, where F is the type of the field that the second operand names of what is in the slot that the first is.
+    /// `BBKit.Slot{F}`, where F is the type of the field that the second operand names of what is in the slot that the
+    /// first is.
     SlotElement,
     /// `MemoryRef{T}` to the memory at this index.
     MemoryRef(usize),
@@ -245,7 +249,8 @@ pub enum ScalarException {
 }
 
 impl ResultType {
-    /// The type of the number that this is for operands of these types; `None` if it is none, or follows from more than the types of numbers.
+    /// The type of the number that this is for operands of these types; `None` if it is none, or follows from more than
+    /// the types of numbers.
     ///
     /// ```
     /// use ircode::ScalarType::{Bool, Float32, Int64};
@@ -307,8 +312,8 @@ impl Primitive {
         matches!(self.name, "getindex" | "setindex!" | "push!" | "length" | "size")
     }
 
-    /// Whether this is arithmetic on numbers, as Julia's library has it: it fails on `nothing` and `missing`, or is `missing` again. A module may have
-    /// methods of it for arrays, and for structs of its own.
+    /// Whether this is arithmetic on numbers, as Julia's library has it: it fails on `nothing` and `missing`, or is
+    /// `missing` again. A module may have methods of it for arrays, and for structs of its own.
     pub fn is_arithmetic(&self) -> bool {
         ARITHMETIC.contains(&self.name)
     }
@@ -321,8 +326,9 @@ pub fn lookup(name: &str) -> Option<&'static Primitive> {
     BY_NAME.get(name).copied()
 }
 
-/// The primitive that a global names: without a module, or in `Base`, `Core`, `Main`, `BBKit`, `LinearAlgebra` or a module
-/// inside of `Base` or `Core`. Those of the module `libm` are C's functions, which return NaN where Julia's throw.
+/// The primitive that a global names: without a module, or in `Base`, `Core`, `Main`, `BBKit`, `LinearAlgebra` or a
+/// module inside of `Base` or `Core`. Those of the module `libm` are C's functions, which return NaN where Julia's
+/// throw.
 pub fn of_global(global: &GlobalRef) -> Option<&'static Primitive> {
     global.primitive(find_global)
 }
@@ -411,7 +417,8 @@ mod tests {
         })
     }
 
-    /// The type that the table says a number has is the one that it has. Operands of three types are not tried in all ways.
+    /// The type that the table says a number has is the one that it has. Operands of three types are not tried in all
+    /// ways.
     #[test]
     fn results_have_the_types_that_the_table_says() {
         let mut known = 0;

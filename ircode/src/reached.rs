@@ -1,4 +1,5 @@
-//! The part of a module that some of its functions may reach: what works on a whole program need not work on a whole library.
+//! The part of a module that some of its functions may reach: what works on a whole program need not work on a whole
+//! library.
 
 use std::borrow::Cow;
 
@@ -14,10 +15,11 @@ use crate::stmt::Stmt;
 use crate::types::Type;
 
 impl Module<IRCode> {
-    /// The module with no functions but those at these positions and what may be called while they run, in the order of the module. Names mean in it
-    /// what they mean in the module. It is the module itself where that cannot be told: where a function is called of which not even the type is known,
-    /// where arguments of these functions may be closures, or hold some, and where tables of methods or of derivatives, or extensions of a
-    /// host, name functions. Linear in what is reached. Types are trusted, as everywhere.
+    /// The module with no functions but those at these positions and what may be called while they run, in the order of
+    /// the module. Names mean in it what they mean in the module. It is the module itself where that cannot be told:
+    /// where a function is called of which not even the type is known, where arguments of these functions may be
+    /// closures, or hold some, and where tables of methods or of derivatives, or extensions of a host, name functions.
+    /// Linear in what is reached. Types are trusted, as everywhere.
     ///
     /// ```
     /// let module = ircode::parse_module("
@@ -91,8 +93,8 @@ impl Reach<'_> {
         }
     }
 
-    /// Adds the functions that values of a type passed from outside may be or name, which are looked up when they are compared or have tangents made, too.
-    /// `None` if these may be any.
+    /// Adds the functions that values of a type passed from outside may be or name, which are looked up when they are
+    /// compared or have tangents made, too. `None` if these may be any.
     fn add_passed(&mut self, ty: &Type, seen: &mut HashSet<Type>) -> Option<()> {
         if !seen.insert(ty.clone()) {
             return Some(());
@@ -210,7 +212,8 @@ impl Reach<'_> {
         }
     }
 
-    /// Adds the methods of this path and those of its plain name: one at least if there is any, as the name may mean something else without.
+    /// Adds the methods of this path and those of its plain name: one at least if there is any, as the name may mean
+    /// something else without.
     fn add_path(&mut self, path: &str, given: Option<&[Type]>) {
         for name in names_of(path) {
             self.add_methods(name, given);

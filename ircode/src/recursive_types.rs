@@ -8,8 +8,8 @@ use crate::name::Name;
 use crate::types::Type;
 
 impl<F> Module<F> {
-    /// The names of the declared types whose values may hold others of the same type, in a field or further in. In time linear in the
-    /// declarations.
+    /// The names of the declared types whose values may hold others of the same type, in a field or further in. In time
+    /// linear in the declarations.
     ///
     /// ```
     /// use ircode::{IRCode, Module, Type, TypeDef};
@@ -44,8 +44,8 @@ fn for_each_type_in(def: &TypeDef, visit: &mut dyn FnMut(&Type)) {
     }
 }
 
-/// Visits the names of the types of which a value of this type may hold values. A type that is a value holds none, and what a closure
-/// holds its type does not say.
+/// Visits the names of the types of which a value of this type may hold values. A type that is a value holds none, and
+/// what a closure holds its type does not say.
 fn for_each_held(ty: &Type, visit: &mut dyn FnMut(&Name)) {
     match ty {
         Type::Named(name) => visit(name),

@@ -99,7 +99,8 @@ impl ScalarType {
         all.find(|ty| ty.bits() == bits && ty.is_signed_integer() == signed)
     }
 
-    /// The type in which numbers of this one are added up: that of integers narrower than 64 bits, and of `Bool`, has 64 bits, as Julia's `sum`.
+    /// The type in which numbers of this one are added up: that of integers narrower than 64 bits, and of `Bool`, has
+    /// 64 bits, as Julia's `sum`.
     ///
     /// ```
     /// use ircode::ScalarType::{Bool, Float32, Int8, Int64, UInt8, UInt64};
@@ -254,8 +255,8 @@ impl Scalar {
         }
     }
 
-    /// The float of this type nearest to `value`, for a `Float16` after rounding to a `Float32` as in Julia; `None` if `ty` is no float
-    /// type.
+    /// The float of this type nearest to `value`, for a `Float16` after rounding to a `Float32` as in Julia; `None` if
+    /// `ty` is no float type.
     pub fn from_float(ty: ScalarType, value: f64) -> Option<Scalar> {
         match ty {
             ScalarType::Float16 => Some(Scalar::Float16(f16::from_f32(value as f32))),
@@ -275,7 +276,8 @@ impl Scalar {
         fits.then_some(scalar)
     }
 
-    /// The integer of this type that is written in decimal digits; `None` if `ty` is no integer type, or the number is beyond it.
+    /// The integer of this type that is written in decimal digits; `None` if `ty` is no integer type, or the number is
+    /// beyond it.
     ///
     /// ```
     /// use ircode::{Scalar, ScalarType};

@@ -305,7 +305,8 @@ impl<N: Names> Stmt<N> {
         }
     }
 
-    /// What is called and with what, if this is a call: of a method that is chosen when it runs, or of one that the compiler chose.
+    /// What is called and with what, if this is a call: of a method that is chosen when it runs, or of one that the
+    /// compiler chose.
     ///
     /// ```
     /// use ircode::parse_function;
@@ -352,7 +353,8 @@ impl<N: Names> Stmt<N> {
         matches!(self, Stmt::Return(node) if node.value.is_none())
     }
 
-    /// Whether the statement may stand in a block behind an `unreachable`, where Julia leaves φs without edges, hints for the compiler and constants.
+    /// Whether the statement may stand in a block behind an `unreachable`, where Julia leaves φs without edges, hints
+    /// for the compiler and constants.
     pub fn may_follow_unreachable(&self) -> bool {
         match self {
             Stmt::Phi(phi) => phi.entries.is_empty(),

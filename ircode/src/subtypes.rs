@@ -8,8 +8,8 @@ use crate::text::balanced::{parted, split_depth_0};
 use crate::three_valued::{all, any};
 use crate::types::Type;
 
-/// The abstract types above the ones that Julia's library defines, the nearest first, without `Any`: what a type is called, and those. `$1` is
-/// its first parameter.
+/// The abstract types above the ones that Julia's library defines, the nearest first, without `Any`: what a type is
+/// called, and those. `$1` is its first parameter.
 const OF_LIBRARY: &[(&[&str], &[&str])] = &[
     (&["Int8", "Int16", "Int32", "Int64", "Int128", "BigInt"], &["Signed", "Integer", "Real", "Number"]),
     (&["UInt8", "UInt16", "UInt32", "UInt64", "UInt128"], &["Unsigned", "Integer", "Real", "Number"]),
@@ -129,11 +129,12 @@ const UNIONS: &[&str] = &[
     "IntrinsicFloat",
 ];
 
-/// Whether values of the concrete type `given` are of the type `asked`: if these are one, or if `asked` is above. `above` has the types above `given`, the
-/// nearest first, or is `None` if the program does not say them; those of the library are known. `None` if that does not tell.
+/// Whether values of the concrete type `given` are of the type `asked`: if these are one, or if `asked` is above.
+/// `above` has the types above `given`, the nearest first, or is `None` if the program does not say them; those of the
+/// library are known. `None` if that does not tell.
 ///
-/// Parameters that `asked` leaves out, or gives a variable, are any. Of a variable that stands in several places or inside of other parameters nothing is told, nor of
-/// texts of great length.
+/// Parameters that `asked` leaves out, or gives a variable, are any. Of a variable that stands in several places or
+/// inside of other parameters nothing is told, nor of texts of great length.
 ///
 /// ```
 /// use ircode::{Type, is_below};
@@ -152,8 +153,8 @@ pub fn is_below(given: &Type, above: Option<&[Type]>, asked: &Type) -> Option<bo
     place_above(given, above, asked).map(|place| place.is_some())
 }
 
-/// Of two types of which values of the concrete type `given` are, whether the first is nearer to it: a method for that is the more specific one. `above` is as for
-/// [`is_below`]. `None` if the program does not tell.
+/// Of two types of which values of the concrete type `given` are, whether the first is nearer to it: a method for that
+/// is the more specific one. `above` is as for [`is_below`]. `None` if the program does not tell.
 ///
 /// ```
 /// use ircode::{Type, is_nearer};
@@ -199,7 +200,8 @@ enum Freedom {
     Any,
 }
 
-/// Where a type stands above a concrete one, which is at 0 itself, and `Any` at the end; `Some(None)` if it does not. `None` if that is not known.
+/// Where a type stands above a concrete one, which is at 0 itself, and `Any` at the end; `Some(None)` if it does not.
+/// `None` if that is not known.
 fn place_above(given: &Type, above: Option<&[Type]>, asked: &Type) -> Option<Option<usize>> {
     match asked {
         Type::Any => return Some(Some(usize::MAX)),
@@ -261,7 +263,8 @@ fn is_of_library(name: &str) -> bool {
     !name.contains('.') || MODULES.contains(&module)
 }
 
-/// Whether `NamedTuple`, perhaps with names, is a type of named tuples of these names; `None` if it says the types of its fields.
+/// Whether `NamedTuple`, perhaps with names, is a type of named tuples of these names; `None` if it says the types of
+/// its fields.
 fn asks_for_names(asked: &Applied, fields: &[(Name, Type)]) -> Option<bool> {
     let Some(wanted) = asked.parameters.first() else { return Some(true) };
     let wanted = split_depth_0(wanted.strip_prefix('(')?.strip_suffix(')')?, ',')?;
@@ -332,7 +335,8 @@ struct Applied {
 const LONGEST: usize = 2000;
 
 impl Applied {
-    /// What the parameter at a place, counted from 0, leaves open: one that is not there, everything. `None` where that is not told.
+    /// What the parameter at a place, counted from 0, leaves open: one that is not there, everything. `None` where that
+    /// is not told.
     fn freedom(&self, at: usize) -> Option<Freedom> {
         let Some(parameter) = self.parameters.get(at) else { return Some(Freedom::Any) };
         match self.variable(parameter) {
@@ -486,7 +490,8 @@ fn parameters_fit(given: &Applied, asked: &Applied) -> Option<bool> {
     all(answers)
 }
 
-/// As [`is_below`], for a type that is a parameter, and so may be one of which no value is itself: `Any`, a union, or an abstract type of the library.
+/// As [`is_below`], for a type that is a parameter, and so may be one of which no value is itself: `Any`, a union, or
+/// an abstract type of the library.
 ///
 /// ```
 /// use ircode::{Type, is_parameter_below};
@@ -523,7 +528,8 @@ fn is_same(a: &str, b: &str, nesting: usize) -> Option<bool> {
     }
 }
 
-/// Whether two names with their parameters may be of one type: one may have more of the modules before it. `None` if they nest too deep.
+/// Whether two names with their parameters may be of one type: one may have more of the modules before it. `None` if
+/// they nest too deep.
 pub(crate) fn are_one(a: &str, b: &str) -> Option<bool> {
     is_same(a, b, NESTING)
 }
@@ -604,8 +610,8 @@ mod tests {
         ] {
             assert_eq!(below(given, asked), Some(false), "{given}, {asked}");
         }
-        // A type of the program's own, even where it is called as one of the library; a union with a name; what the table may not have; variables that stand
-        // in several places, inside of parameters, or below something.
+        // A type of the program's own, even where it is called as one of the library; a union with a name; what the
+        // table may not have; variables that stand in several places, inside of parameters, or below something.
         for (given, asked) in [
             ("Main.Circle{Float64}", "Main.Shape"),
             ("Main.Set{Int64}", "Number"),

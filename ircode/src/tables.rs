@@ -1,9 +1,10 @@
-//! What modules declare beside functions, and dynamic dispatch: classes with method tables, protocols, and witness tables.
+//! What modules declare beside functions, and dynamic dispatch: classes with method tables, protocols, and witness
+//! tables.
 //!
-//! A class is a mutable struct whose fields start with those of its superclass, and whose methods are found in its table
-//! or in that of the nearest superclass that has one. A protocol says which functions a type that conforms to it has, and
-//! a witness table which functions of the module these are for one type. Both tables also have the derivatives of their
-//! functions, as Swift's vtables and witness tables do (`#C.f!vjp`).
+//! A class is a mutable struct whose fields start with those of its superclass, and whose methods are found in its
+//! table or in that of the nearest superclass that has one. A protocol says which functions a type that conforms to it
+//! has, and a witness table which functions of the module these are for one type. Both tables also have the derivatives
+//! of their functions, as Swift's vtables and witness tables do (`#C.f!vjp`).
 
 use std::sync::Arc;
 
@@ -49,7 +50,8 @@ impl DerivativeKind {
 pub struct DerivativeKey {
     /// Which derivative.
     pub kind: DerivativeKind,
-    /// The numbers of the parameters, in ascending order: 2 is `_2`, the object itself. Empty for all that have tangents.
+    /// The numbers of the parameters, in ascending order: 2 is `_2`, the object itself. Empty for all that have
+    /// tangents.
     pub with_respect_to: Vec<u32>,
 }
 
@@ -71,8 +73,8 @@ pub struct Entry {
     pub function: Name,
     /// Whether a pass made the derivative from the function, so that it says what the function says.
     pub generated: bool,
-    /// Of a method: the numbers of the parameters with respect to which it is declared differentiable, none for all that
-    /// have tangents. `None` if it is not declared so.
+    /// Of a method: the numbers of the parameters with respect to which it is declared differentiable, none for all
+    /// that have tangents. `None` if it is not declared so.
     pub differentiable: Option<Vec<u32>>,
 }
 
@@ -165,7 +167,8 @@ pub struct Class {
     pub methods: Entries,
 }
 
-/// A requirement of a protocol: a function whose first argument, of the type that conforms, is not among the parameters.
+/// A requirement of a protocol: a function whose first argument, of the type that conforms, is not among the
+/// parameters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Requirement {
     /// The name.
@@ -290,7 +293,8 @@ impl PartialEq for Tables {
 /// Dynamic dispatch.
 impl<F> Module<F> {
     /// Everything that is declared, as it can be [declared](Module::declare) again: types and classes in the order in
-    /// which they were added, then protocols, then witness tables, then differentiability witnesses, then global constants.
+    /// which they were added, then protocols, then witness tables, then differentiability witnesses, then global
+    /// constants.
     pub fn declarations(&self) -> impl Iterator<Item = Declaration> + '_ {
         let types = self.types().iter().map(|def| match self.class(&def.name) {
             Some(class) => Declaration::Class(class.clone()),
@@ -303,7 +307,8 @@ impl<F> Module<F> {
         types.chain(protocols).chain(witnesses).chain(differentiability).chain(globals)
     }
 
-    /// Adds a declaration. A class is a type, too: [`Module::type_def`] gives the struct of all its fields, those of its superclass first.
+    /// Adds a declaration. A class is a type, too: [`Module::type_def`] gives the struct of all its fields, those of
+    /// its superclass first.
     ///
     /// A superclass has to be declared before: one that is not is as if it were not named, and the verifier says so.
     ///
@@ -424,7 +429,8 @@ impl<F> Module<F> {
     }
 
     /// The types that objects of this type are of, too, the nearest first: the superclasses of a class, and the
-    /// tangents of these of the tangent of a class; of a declared type what is declared to be above it. `None` if nothing is said of that.
+    /// tangents of these of the tangent of a class; of a declared type what is declared to be above it. `None` if
+    /// nothing is said of that.
     pub fn supertypes(&self, name: &str) -> Option<Vec<Type>> {
         let (mut depth, mut of) = (0, plain(name));
         while let Some(inner) = shadowed_name(of) {

@@ -5,8 +5,8 @@
 //! structs, stacks) has an object of the same shape, its *shadow*.
 //!
 //! In reverse mode a tangent comes in two parts (Mooncake's fdata and rdata): what has identity goes forward beside the
-//! value and is added to in place, what is a value flows backwards. [`Tangent::shadow`] and [`Tangent::cotangent`] are the
-//! parts. In forward mode the tangent goes beside the value as a whole.
+//! value and is added to in place, what is a value flows backwards. [`Tangent::shadow`] and [`Tangent::cotangent`] are
+//! the parts. In forward mode the tangent goes beside the value as a whole.
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
@@ -142,7 +142,8 @@ pub struct TangentTypes<'m, F> {
     below: HashMap<Name, Vec<Name>>,
     /// The types that hold themselves. Found when it is asked.
     recursive: OnceCell<HashSet<Name>>,
-    /// Whether the code makes closures by `partial_apply`: of these a type need not say more than that they are functions. Found when it is asked.
+    /// Whether the code makes closures by `partial_apply`: of these a type need not say more than that they are
+    /// functions. Found when it is asked.
     applies_partially: OnceCell<bool>,
     /// What finds that: where only declarations are at hand, there is no code to ask.
     makes_closures: fn(&Module<F>) -> bool,
@@ -200,15 +201,16 @@ impl<'m, F> TangentTypes<'m, F> {
         self.below.get(plain_name(name)).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether values of a type that the module does not declare may be closures of which their type does not say what they hold.
+    /// Whether values of a type that the module does not declare may be closures of which their type does not say what
+    /// they hold.
     fn may_be_closure(&self, name: &str) -> bool {
         plain_name(name) == "Function" && *self.applies_partially.get_or_init(|| (self.makes_closures)(self.module))
     }
 
     /// The tangent of values of this type.
     ///
-    /// A union has that of its one float type, if its other members have none; any other union with a tangent is dynamic.
-    /// So are enums, immutable structs that hold themselves, and what is not known.
+    /// A union has that of its one float type, if its other members have none; any other union with a tangent is
+    /// dynamic. So are enums, immutable structs that hold themselves, and what is not known.
     ///
     /// ```
     /// use ircode::tangents::TangentTypes;
@@ -339,7 +341,8 @@ impl<'m, F> TangentTypes<'m, F> {
         }
     }
 
-    /// Declares the type of the shadow of a mutable struct; its fields are found later, as structs may hold one another without end.
+    /// Declares the type of the shadow of a mutable struct; its fields are found later, as structs may hold one another
+    /// without end.
     fn declare_shadow(&self, name: &Name) {
         let shadow = shadow_name(name);
         let is_struct = matches!(self.module.type_def(name).map(|def| &def.kind), Some(TypeKind::Struct { .. }));
@@ -489,8 +492,9 @@ fn makes_closures<F: Body>(module: &Module<F>) -> bool {
     })
 }
 
-/// Whether values of a type that the module does not declare have no tangent, by the type's name in Julia, as long as the module declares no types below it. What
-/// exceptions of Julia's library hold is not followed: they are made to be thrown.
+/// Whether values of a type that the module does not declare have no tangent, by the type's name in Julia, as long as
+/// the module declares no types below it. What exceptions of Julia's library hold is not followed: they are made to be
+/// thrown.
 fn is_without_tangent(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "Integer",

@@ -44,13 +44,13 @@ use crate::version::JuliaVersion;
 /// How code is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Style {
-    /// As Julia 1.11 prints it. What Julia does not show (flags, call infos, widths of integer literals, …) is lost, as are the
-    /// names of values that are not used.
+    /// As Julia 1.11 prints it. What Julia does not show (flags, call infos, widths of integer literals, …) is lost, as
+    /// are the names of values that are not used.
     #[default]
     Julia,
     /// As this version of Julia prints it: spellings of types, of `try` and of what is unreachable, labels of calls.
     Version(JuliaVersion),
-    /// The same layout, with every value named and with attributes for what Julia does not show, so that reading it back
-    /// gives exactly the same program.
+    /// The same layout, with every value named and with attributes for what Julia does not show, so that reading it
+    /// back gives exactly the same program.
     Bbkit,
 }

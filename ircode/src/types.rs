@@ -234,8 +234,9 @@ impl Type {
         }
     }
 
-    /// Whether the type, written out, is of more than this many types, or nests deeper than [`Type::parse`] reads. Types share what they are made of: of forty
-    /// statements, a type can be made that nobody can write down. What finds types asks this, and settles for [`Type::Any`].
+    /// Whether the type, written out, is of more than this many types, or nests deeper than [`Type::parse`] reads.
+    /// Types share what they are made of: of forty statements, a type can be made that nobody can write down. What
+    /// finds types asks this, and settles for [`Type::Any`].
     ///
     /// ```
     /// use ircode::Type;

@@ -89,9 +89,9 @@ pub fn verify<B: Body>(body: &B) -> Result<(), Violations<B::Names>> {
     verify_with_globals(body, |_| true)
 }
 
-/// As [`verify`], by somebody who knows of globals whether they are defined and constant, as Julia's verifier does: those
-/// of which `is_constant` says that they are not may not be operands, but for what is called. (Julia takes those of
-/// `Base` and `Core` for constants.)
+/// As [`verify`], by somebody who knows of globals whether they are defined and constant, as Julia's verifier does:
+/// those of which `is_constant` says that they are not may not be operands, but for what is called. (Julia takes those
+/// of `Base` and `Core` for constants.)
 ///
 /// ```
 /// use ircode::{Check, parse_function, verify_with_globals};
@@ -422,7 +422,8 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
         domtree: &DomTree,
     ) {
         let mut in_phis = true;
-        // Julia 1.5 leaves `unreachable`s and what does nothing behind an `unreachable`, where a call turned out to return never.
+        // Julia 1.5 leaves `unreachable`s and what does nothing behind an `unreachable`, where a call turned out to
+        // return never.
         let is_dead = |stmt: &Stmt<N>| stmt.is_unreachable() || stmt.may_follow_unreachable();
         let dead = match statements.iter().rposition(|statement| !is_dead(statement.stmt)) {
             Some(last) => last + 1,
@@ -645,8 +646,8 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
     }
 }
 
-/// Whether a global may stand in the statement that is not defined or changes: read by a statement of its own, asked for,
-/// or assigned to.
+/// Whether a global may stand in the statement that is not defined or changes: read by a statement of its own, asked
+/// for, or assigned to.
 fn may_be_undefined<N: Names>(stmt: &Stmt<N>) -> bool {
     match stmt {
         Stmt::Value(_) => true,

@@ -12,18 +12,19 @@ use crate::{PassError, PassResult};
 /// The pass's name on the command line.
 pub const NAME: &str = "arithmetic-splitting";
 
-/// Turns arithmetic on operands that are of one of several types of numbers, and conversions of such, into branches, in which it is done on numbers
-/// of known types: these have derivative rules. So `r *= x` has a derivative where `r` starts as the integer 1. On `nothing` it fails as it did. True if there
-/// was such a statement.
+/// Turns arithmetic on operands that are of one of several types of numbers, and conversions of such, into branches, in
+/// which it is done on numbers of known types: these have derivative rules. So `r *= x` has a derivative where `r`
+/// starts as the integer 1. On `nothing` it fails as it did. True if there was such a statement.
 ///
 /// What has more than 16 combinations of types stays as it is.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     run_on(bb, context, Asked::Numbers)
 }
 
-/// The same where operands may be of any type, or be something else beside numbers, too: then there are branches for the numbers that they are most often, and
-/// otherwise the run ends in an error, as what the derivative would be is not known. So there are for elements, and their sums, of what may be an array or something else. This is
-/// for code that is to be differentiated, where that was refused without it.
+/// The same where operands may be of any type, or be something else beside numbers, too: then there are branches for
+/// the numbers that they are most often, and otherwise the run ends in an error, as what the derivative would be is not
+/// known. So there are for elements, and their sums, of what may be an array or something else. This is for code that
+/// is to be differentiated, where that was refused without it.
 pub(crate) fn run_on_open(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     run_on(bb, context, Asked::Open)
 }

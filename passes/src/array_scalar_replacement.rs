@@ -20,9 +20,9 @@ const MOST_VARIABLES: usize = 1024;
 /// Makes a variable of each element of an array of known size, if all indices into it are known, and values of the
 /// variables. True if there was such an array. Copies stand where the loads were.
 ///
-/// Nobody must be able to tell: the array was made in the function, and all that is done with it there are loads and stores of
-/// elements that exist. It has at most 64 elements, which are numbers; all arrays of a function 1024. After [`loop-unrolling`](crate::loop_unrolling) many indices are
-/// known.
+/// Nobody must be able to tell: the array was made in the function, and all that is done with it there are loads and
+/// stores of elements that exist. It has at most 64 elements, which are numbers; all arrays of a function 1024. After
+/// [`loop-unrolling`](crate::loop_unrolling) many indices are known.
 ///
 /// Left alone are functions with try/catch.
 ///
@@ -125,7 +125,8 @@ fn replaceable(bb: &BBCode, module: &Module<BBCode>) -> Vec<Array> {
     found.into_iter().map(|(_, array)| array).filter(|array| fits(array)).collect()
 }
 
-/// Which element constant indices name, in memory order, from 0; `None` if they are not constant or there is no such element.
+/// Which element constant indices name, in memory order, from 0; `None` if they are not constant or there is no such
+/// element.
 fn position(dims: &[usize], indices: &[Operand<Ids>]) -> Option<usize> {
     let index = |operand: &Operand<Ids>| usize::try_from(operand.as_int64()?).ok()?.checked_sub(1);
     if let [only] = indices {

@@ -15,12 +15,14 @@ pub const NAME: &str = "assert-numbers";
 const MOST_TESTS: usize = 16;
 
 /// Puts a `Core.typeassert` before arithmetic on a number that may be `nothing` as far as its type says, as what
-/// `findlast` and `get` give, or may be no value yet, as in reductions: what follows knows the number. True if there was such an operand.
+/// `findlast` and `get` give, or may be no value yet, as in reductions: what follows knows the number. True if there
+/// was such an operand.
 ///
-/// What `isa` has found not to be there on the only way to a statement is not: where Julia goes through the types of a union, the last arm has
-/// what is no number.
+/// What `isa` has found not to be there on the only way to a statement is not: where Julia goes through the types of a
+/// union, the last arm has what is no number.
 ///
-/// Where the run has `nothing` there, it fails as it did, with another error: a `TypeError`, not a `MethodError`. It takes time linear in the function.
+/// Where the run has `nothing` there, it fails as it did, with another error: a `TypeError`, not a `MethodError`. It
+/// takes time linear in the function.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let mut found: Vec<(InstId, LineInfo, Operand<Ids>, Type)> = Vec::new();
     for (id, inst) in bb.all_insts() {

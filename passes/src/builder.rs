@@ -9,13 +9,13 @@ use ircode::{Argument, Constant, Function, LineInfo, Module, Name, NewInstructio
 use crate::manager::Context;
 use crate::{PassError, infer_types, mem2reg};
 
-/// Builds a function block by block. Local variables are assigned and read freely; [`FunctionBuilder::finish`] turns them
-/// into SSA values with φs where they are needed.
+/// Builds a function block by block. Local variables are assigned and read freely; [`FunctionBuilder::finish`] turns
+/// them into SSA values with φs where they are needed.
 ///
 /// Operands and blocks are those of one builder: what another one gave is not told apart from them.
 ///
-/// A statement that cannot stand where it was put is remembered, and [`FunctionBuilder::finish`] says which was the first,
-/// so that building needs no `?` at every line.
+/// A statement that cannot stand where it was put is remembered, and [`FunctionBuilder::finish`] says which was the
+/// first, so that building needs no `?` at every line.
 ///
 /// ```
 /// use ircode::{IRCode, Operand, Type};
@@ -231,8 +231,9 @@ impl FunctionBuilder {
         self.line = line.into();
     }
 
-    /// Calls a function or primitive: `Base.add_float`, `Main.helper`, `sin`, `Base.:^`. A result type of [`Type::Untyped`] is found
-    /// by [`infer_types`] if what is called is a primitive that is built in; else it stays so.
+    /// Calls a function or primitive: `Base.add_float`, `Main.helper`, `sin`, `Base.:^`. A result type of
+    /// [`Type::Untyped`] is found by [`infer_types`] if what is called is a primitive that is built in; else it stays
+    /// so.
     pub fn call(&mut self, callee: &str, args: impl IntoIterator<Item = Operand<Ids>>, ty: Type) -> Operand<Ids> {
         let callee = match callee.rsplit_once('.') {
             Some((module, name)) => Operand::global(module, name.strip_prefix(':').unwrap_or(name)),
@@ -259,7 +260,8 @@ impl FunctionBuilder {
         self.checked(next);
     }
 
-    /// Ends the block: control goes to the target of the first condition that is false, or to `otherwise` if all are true.
+    /// Ends the block: control goes to the target of the first condition that is false, or to `otherwise` if all are
+    /// true.
     pub fn switch(&mut self, branches: impl IntoIterator<Item = (Operand<Ids>, BlockId)>, otherwise: BlockId) {
         self.push(Stmt::Switch(Switch::new(branches, otherwise)), Type::Any);
     }

@@ -14,12 +14,13 @@ pub const NAME: &str = "captured-types";
 /// So many times types are followed through the functions that call each other.
 const ROUNDS: usize = 8;
 
-/// Where all that is assigned to a captured variable is of one type, lets what is read from it be of that type, with a `typeassert`. True if there was such a
-/// variable.
+/// Where all that is assigned to a captured variable is of one type, lets what is read from it be of that type, with a
+/// `typeassert`. True if there was such a variable.
 ///
-/// Julia's compiler does not follow what is in a `Core.Box`, so that all that is computed with it is of unknown type there, which has no derivative. A box is
-/// followed here through the fields of closures that hold it, over the whole module. One that goes anywhere else — is an argument by itself, is returned, or
-/// lies in an array — keeps its secret; a closure that somebody makes outside of the module must hold what is assigned inside.
+/// Julia's compiler does not follow what is in a `Core.Box`, so that all that is computed with it is of unknown type
+/// there, which has no derivative. A box is followed here through the fields of closures that hold it, over the whole
+/// module. One that goes anywhere else — is an argument by itself, is returned, or lies in an array — keeps its secret;
+/// a closure that somebody makes outside of the module must hold what is assigned inside.
 pub fn run(module: &mut Module<BBCode>, _: Option<&Name>) -> PassResult {
     if !module.functions().iter().any(|function| function.body.all_insts().any(|(_, inst)| is_box(&inst.ty))) {
         return Ok(false);
@@ -58,7 +59,8 @@ fn follow_types(module: &mut Module<BBCode>) -> Result<(), PassError> {
     Ok(())
 }
 
-/// By class, the one type of what is known of what is assigned; for classes that are not refused and of which something is read that is not known.
+/// By class, the one type of what is known of what is assigned; for classes that are not refused and of which something
+/// is read that is not known.
 fn types(boxes: &Boxes, module: &Module<BBCode>, refused: &HashSet<usize>) -> HashMap<usize, Type> {
     if !boxes.all_stores_are_known() {
         return HashMap::new();

@@ -1,4 +1,5 @@
-//! Turns long loops into calls of functions of some rounds each, which reverse mode runs again instead of saving all rounds.
+//! Turns long loops into calls of functions of some rounds each, which reverse mode runs again instead of saving all
+//! rounds.
 
 mod outside;
 mod regions;
@@ -38,13 +39,14 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
 pub struct Report {
     /// The functions that were made, that of a loop before those of loops in it.
     pub segments: Vec<Name>,
-    /// The loops that stay as they are: the block at which control enters each, and why it stays. In the order of the module; loops that
-    /// stand in others come before those around them.
+    /// The loops that stay as they are: the block at which control enters each, and why it stays. In the order of the
+    /// module; loops that stand in others come before those around them.
     pub left: Vec<PassError>,
 }
 
-/// Turns loops into calls of functions of some of their rounds, so that reverse mode need not save what happens in all of them. The
-/// program computes the same, to the last bit, and so does its gradient, but for what is said of sums below.
+/// Turns loops into calls of functions of some of their rounds, so that reverse mode need not save what happens in all
+/// of them. The program computes the same, to the last bit, and so does its gradient, but for what is said of sums
+/// below.
 ///
 /// A loop over carried values becomes
 ///
@@ -57,22 +59,24 @@ pub struct Report {
 /// go where exit says
 /// ```
 ///
-/// and `f_segment1` does as many rounds as it is told, unless the loop is left before. It is marked as checkpointed (`meta
-/// $(Expr(:meta, :checkpointed))` in a listing): reverse mode saves the arguments of a call only, and the pullback runs the forward
-/// pass of a segment right before its reverse.
+/// and `f_segment1` does as many rounds as it is told, unless the loop is left before. It is marked as checkpointed
+/// (`meta $(Expr(:meta, :checkpointed))` in a listing): reverse mode saves the arguments of a call only, and the
+/// pullback runs the forward pass of a segment right before its reverse.
 ///
-/// The segments grow by one round each, so that n rounds take s ≈ √(2n) calls, and the longest has as many rounds: at any time
-/// the arguments of s calls and what s rounds save are held, wherever the loop ends. That needs no number of rounds before the loop
-/// runs, so it is the same for counted and other loops; with the number known, √n rounds a segment would hold less by a factor of √2.
-/// The body runs once more than without. This is checkpointing on two levels (Griewank and Walther, *Evaluating Derivatives*, 2nd ed.,
-/// chapter 12); fewer checkpoints at the price of more runs (binomial checkpointing, their `revolve`) are not made, nor are
-/// more levels, but for loops in loops: these become segments in the segments.
+/// The segments grow by one round each, so that n rounds take s ≈ √(2n) calls, and the longest has as many rounds: at
+/// any time the arguments of s calls and what s rounds save are held, wherever the loop ends. That needs no number of
+/// rounds before the loop runs, so it is the same for counted and other loops; with the number known, √n rounds a
+/// segment would hold less by a factor of √2. The body runs once more than without. This is checkpointing on two levels
+/// (Griewank and Walther, *Evaluating Derivatives*, 2nd ed., chapter 12); fewer checkpoints at the price of more runs
+/// (binomial checkpointing, their `revolve`) are not made, nor are more levels, but for loops in loops: these become
+/// segments in the segments.
 ///
-/// Sums of cotangents keep their order. Therefore a float that a loop only reads goes through the segments as a carried value
-/// does: its cotangent then goes from segment to segment, and is not summed up in each. And carried values on which
-/// no derivative depends count as constants in results of segments, or else infinities in them would come to be multiplied with zero. The order of a sum
-/// may change all the same where what a loop reads is also taken out of a tuple or struct behind it, seldom where a loop is left in the middle of a round, and
-/// where reverse mode would have written out the loop.
+/// Sums of cotangents keep their order. Therefore a float that a loop only reads goes through the segments as a carried
+/// value does: its cotangent then goes from segment to segment, and is not summed up in each. And carried values on
+/// which no derivative depends count as constants in results of segments, or else infinities in them would come to be
+/// multiplied with zero. The order of a sum may change all the same where what a loop reads is also taken out of a
+/// tuple or struct behind it, seldom where a loop is left in the middle of a round, and where reverse mode would have
+/// written out the loop.
 ///
 /// A loop stays as it is, and loops in it are looked at, if
 ///
@@ -81,10 +85,11 @@ pub struct Report {
 /// - such a value may be undefined;
 /// - its body changes memory, prints, or calls what is not known.
 ///
-/// One that calls segments has nothing left to do. What the body reads may change before and after the loop: when the pullback gets to it, memory is as it was.
+/// One that calls segments has nothing left to do. What the body reads may change before and after the loop: when the
+/// pullback gets to it, memory is as it was.
 ///
-/// Slots that are variables become values, and types that a listing does not show are found. Functions with a `try` stay as they are. Each level of
-/// loops takes time linear in the function.
+/// Slots that are variables become values, and types that a listing does not show are found. Functions with a `try`
+/// stay as they are. Each level of loops takes time linear in the function.
 ///
 /// ```
 /// use bbcode::BBCode;
@@ -136,8 +141,8 @@ pub fn checkpoint_loops(module: &mut Module<BBCode>, function: Option<&Name>) ->
     checkpoint_loops_in(module, &name, |_, each| function.is_none_or(|only| *only == each.name))
 }
 
-/// As [`checkpoint_loops`], in the function of this name and in all that it may call. Invokes name the functions of the module
-/// already.
+/// As [`checkpoint_loops`], in the function of this name and in all that it may call. Invokes name the functions of the
+/// module already.
 pub(crate) fn checkpoint_loops_called(module: &mut Module<BBCode>, name: &Name) -> Result<Report, PassError> {
     let mut work: Vec<usize> = module.function_index(name).into_iter().collect();
     let candidates = dispatch::candidates(module, &work, true);
@@ -155,8 +160,8 @@ pub(crate) fn checkpoint_loops_called(module: &mut Module<BBCode>, name: &Name) 
     checkpoint_loops_in(module, name, |index, _| called.contains(&index))
 }
 
-/// As [`checkpoint_loops`], in the functions of which `chosen` says so, given their positions. Errors that are of no function are told of
-/// `name`.
+/// As [`checkpoint_loops`], in the functions of which `chosen` says so, given their positions. Errors that are of no
+/// function are told of `name`.
 fn checkpoint_loops_in(
     module: &mut Module<BBCode>,
     name: &Name,
@@ -197,8 +202,8 @@ struct Checkpointing<'a> {
 }
 
 impl Checkpointing<'_> {
-    /// Turns the loops of a function into calls, but for the one with the header `own`, which a segment consists of. Gives what is
-    /// called, each with the header of its loop.
+    /// Turns the loops of a function into calls, but for the one with the header `own`, which a segment consists of.
+    /// Gives what is called, each with the header of its loop.
     fn function(
         &mut self,
         function: &mut Function<BBCode>,
@@ -272,8 +277,8 @@ impl Checkpointing<'_> {
     }
 }
 
-/// Brings a function into the form in which loops are looked at: variables are values, φs name all their edges, types are known, and
-/// nothing goes to the entry.
+/// Brings a function into the form in which loops are looked at: variables are values, φs name all their edges, types
+/// are known, and nothing goes to the entry.
 fn prepare(bb: &mut BBCode, context: &Context<'_>) -> Result<(), PassError> {
     bb.name_phi_edges();
     let passes = [unreachable_code::run, type_literals::run, infer_types::run, lower_arithmetic::run, lower_signs::run];

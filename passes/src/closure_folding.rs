@@ -12,14 +12,14 @@ use crate::{PassError, PassResult};
 /// The pass's name on the command line.
 pub const NAME: &str = "closure-folding";
 
-/// Replaces the application of a closure that `partial_apply` makes in the same function by a call of its function with what it
-/// captures behind the arguments, `captured` by what is captured, `applies` by the answer, and parts of bundles that are seen to be
-/// made by what was bundled. Copies and π on the way are looked
-/// through, and φs where closures of one function meet: what these capture meets in φs of its own. True if there was one. The closure
-/// itself stays until `dead-code` finds that nobody uses it.
+/// Replaces the application of a closure that `partial_apply` makes in the same function by a call of its function with
+/// what it captures behind the arguments, `captured` by what is captured, `applies` by the answer, and parts of bundles
+/// that are seen to be made by what was bundled. Copies and π on the way are looked through, and φs where closures of
+/// one function meet: what these capture meets in φs of its own. True if there was one. The closure itself stays until
+/// `dead-code` finds that nobody uses it.
 ///
-/// A call with another number of arguments than the function takes stays, as it is an error when the program runs. So does the
-/// application of a φ that meets itself around a loop. Linear in the function and in the φs that are made.
+/// A call with another number of arguments than the function takes stays, as it is an error when the program runs. So
+/// does the application of a φ that meets itself around a loop. Linear in the function and in the φs that are made.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let mut changed = false;
     // What is taken out of a bundle may be applied, or be a bundle.
@@ -183,7 +183,8 @@ impl Closures {
     /// The statement that gives the closure that an operand is, over copies and π.
     fn root(&self, bb: &BBCode, operand: &Operand<Ids>) -> Option<InstId> {
         let mut at = operand.as_value()?;
-        // Copies of copies: a chain is as long as it is, and a cycle of copies can only stand in code that is not reached.
+        // Copies of copies: a chain is as long as it is, and a cycle of copies can only stand in code that is not
+        // reached.
         for _ in 0..64 {
             if self.made.contains_key(at) || self.joined.contains_key(at) {
                 return Some(at);

@@ -19,32 +19,34 @@ use crate::simplify_cfg::fill_empty_blocks;
 /// The pass's name on the command line.
 pub const NAME: &str = "common-subexpressions";
 
-/// Replaces what computes the same as a statement that dominates it by the value of that statement. True if there was one.
+/// Replaces what computes the same as a statement that dominates it by the value of that statement. True if there was
+/// one.
 ///
 /// Taken for the same are calls of one primitive with the same operands and of the same type, whichever name they use
 /// for it; π of one value to one type; φs of one block with the same values. A primitive that may throw counts too: had
-/// it thrown, control would not have come here. So do fields of what cannot change, and what reads memory where nothing can have
-/// changed it in between: loads from arrays, references and mutable structs. What makes something with
-/// an identity of its own, or is an object known only by its text, is left alone.
+/// it thrown, control would not have come here. So do fields of what cannot change, and what reads memory where nothing
+/// can have changed it in between: loads from arrays, references and mutable structs. What makes something with an
+/// identity of its own, or is an object known only by its text, is left alone.
 ///
-/// Operands may change places in integer arithmetic and comparisons. They may not in float arithmetic: which NaN comes out
-/// depends on the order.
+/// Operands may change places in integer arithmetic and comparisons. They may not in float arithmetic: which NaN comes
+/// out depends on the order.
 ///
-/// An exception leaves a `try` region in the middle of a block, but in the graph the catch block follows the `enter`: so
-/// nothing in the region dominates the handler, and no value of the one is used in the other.
+/// An exception leaves a `try` region in the middle of a block, but in the graph the catch block follows the `enter`:
+/// so nothing in the region dominates the handler, and no value of the one is used in the other.
 ///
-/// This is the dominator-based value numbering technique of Briggs, Cooper and Simpson, *Value Numbering* (1997): one walk over
-/// the dominator tree with a scoped table. It takes linear time, and is pessimistic: φs of a loop that are the same only
-/// because they are the same are not found.
+/// This is the dominator-based value numbering technique of Briggs, Cooper and Simpson, *Value Numbering* (1997): one
+/// walk over the dominator tree with a scoped table. It takes linear time, and is pessimistic: φs of a loop that are
+/// the same only because they are the same are not found.
 ///
-/// For loads, memory is one value, which each statement that may write changes and which meets like a φ where ways do (the numbers of
-/// memory in that technique); a loop in which nothing writes leaves it as it was. What is pushed on stacks and put in slots counts as no write: these are no arrays.
+/// For loads, memory is one value, which each statement that may write changes and which meets like a φ where ways do
+/// (the numbers of memory in that technique); a loop in which nothing writes leaves it as it was. What is pushed on
+/// stacks and put in slots counts as no write: these are no arrays.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     compute_once(bb, context, true)
 }
 
-/// As [`run`], but what reads memory is left alone: the derivative of two loads is added to the shadow twice, that of one load once,
-/// which is rounded in another way.
+/// As [`run`], but what reads memory is left alone: the derivative of two loads is added to the shadow twice, that of
+/// one load once, which is rounded in another way.
 pub(crate) fn run_without_loads(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     compute_once(bb, context, false)
 }
@@ -119,7 +121,8 @@ fn compute_once(bb: &mut BBCode, context: &Context<'_>, with_loads: bool) -> Pas
     Ok(true)
 }
 
-/// What is computed: the numbers of the operation, the type and the operands; of a load, behind them the state of memory.
+/// What is computed: the numbers of the operation, the type and the operands; of a load, behind them the state of
+/// memory.
 type Key = Vec<u32>;
 
 /// What a key is of.
@@ -167,7 +170,8 @@ impl Memory {
             let preds = preds.filter(|&pred| entered.is_none_or(|id| !forest.contains(id, pred)));
             let mut preds = preds.map(|pred| ends.get(pred).copied().flatten());
             let common = preds.next().flatten().filter(|first| preds.all(|other| other == Some(*first)));
-            // What happened in a `try` region is not seen in the graph. States that meet are told by a number that no block has.
+            // What happened in a `try` region is not seen in the graph. States that meet are told by a number that no
+            // block has.
             let meets = [number(block + count), 0];
             let start = common.filter(|_| handlers.get(block) == Some(&false)).unwrap_or(meets);
             let writes = writes.get(block).copied().unwrap_or_default();
@@ -219,8 +223,8 @@ fn may_write(module: &Module<BBCode>, bb: &BBCode, inst: &Instruction<Ids>) -> b
 /// What reads arrays, references and mutable structs.
 const LOADS: &[&str] = &["arrayref", "const_arrayref", "getindex", "arraylen", "arraysize", "getfield", "memoryrefget"];
 
-/// The first statement that computed what a key says, among those that dominate the block at hand. Keys are forgotten in
-/// the opposite order of that in which they came, so that they stand behind each other in one list.
+/// The first statement that computed what a key says, among those that dominate the block at hand. Keys are forgotten
+/// in the opposite order of that in which they came, so that they stand behind each other in one list.
 #[derive(Default)]
 struct Firsts {
     hasher: DefaultHashBuilder,

@@ -15,11 +15,11 @@ pub const NAME: &str = "constant-folding";
 /// Replaces by constants what pure primitives compute from constants, exactly as the interpreter computes it, and
 /// simplifies what is the same whatever the operand is. True if there was something.
 ///
-/// The identities hold for every operand, signed zeros and infinities included: `x + -0.0`, `x - 0.0`, `x * 1.0`,
-/// `x / 1.0` are `x`, `--x` and `!!x` are `x`; a field of a tuple that was just made is what it was made from; a choice
-/// between the same value is that value; a name of a function is that function; whether a value is of a type, where its own type tells; integers of 64 bits to which constants are added
-/// one after the other are one sum. `x + 0.0` is not `x`, as it turns `-0.0` into `0.0`. (Of a NaN, which NaN comes
-/// out is left open, as in Julia.)
+/// The identities hold for every operand, signed zeros and infinities included: `x + -0.0`, `x - 0.0`, `x * 1.0`, `x /
+/// 1.0` are `x`, `--x` and `!!x` are `x`; a field of a tuple that was just made is what it was made from; a choice
+/// between the same value is that value; a name of a function is that function; whether a value is of a type, where its
+/// own type tells; integers of 64 bits to which constants are added one after the other are one sum. `x + 0.0` is not
+/// `x`, as it turns `-0.0` into `0.0`. (Of a NaN, which NaN comes out is left open, as in Julia.)
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let graph = bb.cfg();
     let mut replaced = Replacements::new();
@@ -140,8 +140,8 @@ fn simplified(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> 
     }
 }
 
-/// The operand or constant that a call of a primitive on numbers gives, if it is known to be one. Most calls have several operands, none of
-/// them a constant, and are not looked at.
+/// The operand or constant that a call of a primitive on numbers gives, if it is known to be one. Most calls have
+/// several operands, none of them a constant, and are not looked at.
 pub(crate) fn value_if_known(
     bb: &BBCode,
     module: &Module<BBCode>,

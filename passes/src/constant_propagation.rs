@@ -14,17 +14,18 @@ use crate::simplify_cfg::{fill_empty_blocks, fold_constant_branches};
 /// The pass's name on the command line.
 pub const NAME: &str = "constant-propagation";
 
-/// Replaces by constants what is constant whenever control comes there, turns the branches that are decided by that into gotos,
-/// and removes what is not reached then. True if anything changed.
+/// Replaces by constants what is constant whenever control comes there, turns the branches that are decided by that
+/// into gotos, and removes what is not reached then. True if anything changed.
 ///
-/// A φ counts only the edges on which control can come, and what depends on a branch is looked at only once the branch may go
-/// there: so `x = 1; while … x = (x == 1) ? 1 : f(x)` is a constant, which neither folding of constants nor removing blocks finds
-/// without the other. What constants give is what [`constant_folding`](crate::constant_folding) makes of them, which is what the
-/// interpreter computes; what throws stays. A φ with an edge on which it is undefined is not taken for a constant.
+/// A φ counts only the edges on which control can come, and what depends on a branch is looked at only once the branch
+/// may go there: so `x = 1; while … x = (x == 1) ? 1 : f(x)` is a constant, which neither folding of constants nor
+/// removing blocks finds without the other. What constants give is what [`constant_folding`](crate::constant_folding)
+/// makes of them, which is what the interpreter computes; what throws stays. A φ with an edge on which it is undefined
+/// is not taken for a constant.
 ///
-/// This is sparse conditional constant propagation (Wegman and Zadeck, *Constant Propagation with Conditional Branches*, 1991). Every
-/// value goes from unknown to a constant and from there to varying, each edge is found to be taken once, and a φ is told
-/// which of its edges changed: all of it is linear in the uses and edges.
+/// This is sparse conditional constant propagation (Wegman and Zadeck, *Constant Propagation with Conditional
+/// Branches*, 1991). Every value goes from unknown to a constant and from there to varying, each edge is found to be
+/// taken once, and a φ is told which of its edges changed: all of it is linear in the uses and edges.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let mut changed = bb.name_phi_edges();
     let graph = bb.cfg();

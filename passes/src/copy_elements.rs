@@ -1,4 +1,5 @@
-//! Turns copies from address to address into copies of elements, and what fills memory by its address into filled arrays.
+//! Turns copies from address to address into copies of elements, and what fills memory by its address into filled
+//! arrays.
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashSet;
@@ -14,8 +15,8 @@ pub const NAME: &str = "copy-elements";
 /// Turns `memmove(pointer(to, i), pointer(from, j), n * sizeof(T))` of two arrays into `copyto!(to, i, from, j, n)`, as
 /// [`element_copies`] says. True if there was one.
 ///
-/// Slices, `vcat`, `append!` and `sort` of Julia's library copy so. A derivative follows the elements; addresses have none. Where a
-/// copy by addresses is left as it is, it stays a foreign function without a derivative.
+/// Slices, `vcat`, `append!` and `sort` of Julia's library copy so. A derivative follows the elements; addresses have
+/// none. Where a copy by addresses is left as it is, it stays a foreign function without a derivative.
 ///
 /// ```
 /// use bbcode::BBCode;
@@ -60,8 +61,8 @@ const BY_ADDRESS: &[&str] = &["pointerref", "pointerset"];
 /// So many values are followed back from an address.
 const MOST: usize = 64;
 
-/// An error if a statement still copies, reads or writes by an address that may lie in an array of floats: what comes of that would have no
-/// derivative, without a word.
+/// An error if a statement still copies, reads or writes by an address that may lie in an array of floats: what comes
+/// of that would have no derivative, without a word.
 pub(crate) fn refuse_addresses(pass: &'static str, bb: &BBCode, context: &Context<'_>) -> Result<(), PassError> {
     for (id, inst) in bb.all_insts() {
         // Whatever types they have: the number that an address is is one, too.

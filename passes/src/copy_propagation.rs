@@ -13,18 +13,19 @@ use crate::simplify_cfg::fill_empty_blocks;
 /// The pass's name on the command line.
 pub const NAME: &str = "copy-propagation";
 
-/// Replaces copies, π that show no narrower type, and φs that bring the same value on all edges — around loops too, where
-/// one of the values is the φ itself — by the original, and removes them. True if there was one.
+/// Replaces copies, π that show no narrower type, and φs that bring the same value on all edges — around loops too,
+/// where one of the values is the φ itself — by the original, and removes them. True if there was one.
 ///
-/// What stays: a copy or π whose type says more than that of the original, as passes look at types; one of a constant that is
-/// not of its type, where the run never comes; a read of a global, which may find it undefined; an object of which only the text is known, as two texts need not be the same object; a φ
-/// whose value is not defined where the φ stands. An undefined or missing edge of a φ says that nobody reads the φ
-/// when control comes from there, and does not count.
+/// What stays: a copy or π whose type says more than that of the original, as passes look at types; one of a constant
+/// that is not of its type, where the run never comes; a read of a global, which may find it undefined; an object of
+/// which only the text is known, as two texts need not be the same object; a φ whose value is not defined where the φ
+/// stands. An undefined or missing edge of a φ says that nobody reads the φ when control comes from there, and does not
+/// count.
 ///
-/// The rule for φs is that of Braun et al., *Simple and Efficient Construction of Static Single Assignment Form* (2013), applied
-/// until nothing changes: in a program without irreducible loops no superfluous φ is left, in one with such loops φs may
-/// be that name each other and one other value. Each φ remembers up to where its values are known to be the same, and goes on
-/// from there when one of them is replaced, so that all of it takes n log n steps.
+/// The rule for φs is that of Braun et al., *Simple and Efficient Construction of Static Single Assignment Form*
+/// (2013), applied until nothing changes: in a program without irreducible loops no superfluous φ is left, in one with
+/// such loops φs may be that name each other and one other value. Each φ remembers up to where its values are known to
+/// be the same, and goes on from there when one of them is replaced, so that all of it takes n log n steps.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let graph = bb.cfg();
     let mut search = Search::new(context.module, bb, &graph);

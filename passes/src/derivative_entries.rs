@@ -1,9 +1,10 @@
-//! Derivative entries of method tables and witness tables: making those that are missing, and finding those that there are.
+//! Derivative entries of method tables and witness tables: making those that are missing, and finding those that there
+//! are.
 //!
-//! A method that is declared `differentiable` has a derivative entry of each kind, with respect to the parameters that the
-//! declaration names. So has each method that overrides one that has a derivative, as the derivative of a call is looked up
-//! in the table of the object's own class; what is inherited is inherited with its derivatives (Swift: `#C.f!vjp` in vtables).
-//! An entry that is there already stays: it is what the program says that the derivative is.
+//! A method that is declared `differentiable` has a derivative entry of each kind, with respect to the parameters that
+//! the declaration names. So has each method that overrides one that has a derivative, as the derivative of a call is
+//! looked up in the table of the object's own class; what is inherited is inherited with its derivatives (Swift:
+//! `#C.f!vjp` in vtables). An entry that is there already stays: it is what the program says that the derivative is.
 
 use bbcode::BBCode;
 use hashbrown::{HashMap, HashSet};
@@ -47,8 +48,8 @@ pub fn missing<F>(module: &Module<F>, kind: DerivativeKind) -> Vec<Missing> {
     found
 }
 
-/// With respect to which parameters the method of an entry has to have a derivative, each set once: its own declaration, and what is
-/// said of methods that it overrides.
+/// With respect to which parameters the method of an entry has to have a derivative, each set once: its own
+/// declaration, and what is said of methods that it overrides.
 fn wanted<F>(module: &Module<F>, table: &Declaration, entry: &Entry, kind: DerivativeKind) -> Vec<Vec<u32>> {
     let mut sets = Vec::new();
     let mut seen = HashSet::new();
@@ -69,8 +70,8 @@ fn wanted<F>(module: &Module<F>, table: &Declaration, entry: &Entry, kind: Deriv
     sets
 }
 
-/// Adds the missing entries of one kind. `make` is given them all, and makes the derivatives: it gives the name of a function
-/// of the module for each.
+/// Adds the missing entries of one kind. `make` is given them all, and makes the derivatives: it gives the name of a
+/// function of the module for each.
 ///
 /// # Errors
 ///
@@ -96,8 +97,8 @@ pub fn fill(
     Ok(true)
 }
 
-/// Adds the missing `jvp` and `vjp` entries, with the functions that [forward mode](crate::forward_mode) and reverse mode
-/// [with linear maps](crate::reverse_mode::linear_maps) make.
+/// Adds the missing `jvp` and `vjp` entries, with the functions that [forward mode](crate::forward_mode) and reverse
+/// mode [with linear maps](crate::reverse_mode::linear_maps) make.
 ///
 /// # Errors
 ///
@@ -219,14 +220,14 @@ impl RegisteredDerivatives {
         of.iter().find(same).map(|other| other.function.clone())
     }
 
-    /// The one with respect to the fewest parameters that has all that are wanted, `_1` first. `None` if there is none, so that the
-    /// function is to be derived.
+    /// The one with respect to the fewest parameters that has all that are wanted, `_1` first. `None` if there is none,
+    /// so that the function is to be derived.
     ///
     /// # Errors
     ///
-    /// What is wrong: several functions are registered for the same parameters, so that which is meant depends on the table;
-    /// or the program registers derivatives with respect to other parameters only, and does not declare the function
-    /// differentiable with respect to these.
+    /// What is wrong: several functions are registered for the same parameters, so that which is meant depends on the
+    /// table; or the program registers derivatives with respect to other parameters only, and does not declare the
+    /// function differentiable with respect to these.
     pub(crate) fn find(&self, function: usize, wanted: &[bool]) -> Result<Option<&Registered>, String> {
         let has_all = |set: &[u32]| {
             let has = |index: usize| set.contains(&(index as u32 + 1));

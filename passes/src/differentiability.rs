@@ -1,10 +1,12 @@
-//! Differentiable functions as values: every bundle and every differentiability witness of a module gets its derivatives.
+//! Differentiable functions as values: every bundle and every differentiability witness of a module gets its
+//! derivatives.
 //!
-//! After the differentiation transform of Swift: witnesses that leave a derivative open are filled in by reverse mode (with the
-//! carrier of linear maps) and forward mode. A bundle `differentiable_function(f, numbers…)` becomes
+//! After the differentiation transform of Swift: witnesses that leave a derivative open are filled in by reverse mode
+//! (with the carrier of linear maps) and forward mode. A bundle `differentiable_function(f, numbers…)` becomes
 //! `differentiable_function_with(f, jvp, vjp, numbers…)`: of the witnesses of the function that `f` is, the one for the
-//! smallest superset of the parameters gives the derivatives, through a thunk if it is a strict one; where there is none, one
-//! is added to the module. What a closure captures is not differentiated with respect to, and stands last in thunks.
+//! smallest superset of the parameters gives the derivatives, through a thunk if it is a strict one; where there is
+//! none, one is added to the module. What a closure captures is not differentiated with respect to, and stands last in
+//! thunks.
 
 mod original;
 
@@ -43,9 +45,9 @@ pub fn run(module: &mut Module<BBCode>, _: Option<&Name>) -> PassResult {
 
 /// Fills in all witnesses and bundles of a module. True if there was one.
 ///
-/// Functions that are called with what is differentiated get witnesses, too, if both of their derivatives were made for that.
-/// Linear in the module for each level of bundles that stand in what is bundled, apart from the derivatives, each of which is
-/// made once.
+/// Functions that are called with what is differentiated get witnesses, too, if both of their derivatives were made for
+/// that. Linear in the module for each level of bundles that stand in what is bundled, apart from the derivatives, each
+/// of which is made once.
 ///
 /// ```
 /// use bbcode::BBCode;
@@ -69,8 +71,8 @@ pub fn run(module: &mut Module<BBCode>, _: Option<&Name>) -> PassResult {
 ///
 /// # Errors
 ///
-/// All that is not differentiable: a function that has no derivative, with the statement at which it fails, or a bundle of which it is
-/// not seen which function it holds. The module is as it was then.
+/// All that is not differentiable: a function that has no derivative, with the statement at which it fails, or a bundle
+/// of which it is not seen which function it holds. The module is as it was then.
 pub fn canonicalize(module: &mut Module<BBCode>) -> Result<bool, Vec<PassError>> {
     let mut work = module.clone();
     let mut changed = false;
@@ -110,8 +112,9 @@ pub fn canonicalize(module: &mut Module<BBCode>) -> Result<bool, Vec<PassError>>
     Ok(changed)
 }
 
-/// The positions of the functions whose derivatives are made when the bundles are filled in that they make or take apart, or that
-/// what they name does: of a call of the derivative of a bundle, the derivative is that of a function that has to be there.
+/// The positions of the functions whose derivatives are made when the bundles are filled in that they make or take
+/// apart, or that what they name does: of a call of the derivative of a bundle, the derivative is that of a function
+/// that has to be there.
 fn waiting(module: &Module<BBCode>, bundles: &[Bundle]) -> HashSet<usize> {
     let mut found: HashSet<usize> =
         bundles.iter().filter_map(|bundle| module.function_index(&bundle.function)).collect();
@@ -267,7 +270,8 @@ pub(crate) struct Made {
     pub(crate) derivative: Name,
 }
 
-/// Makes the derivatives that witnesses leave open, of the functions at positions that are `ready`. True if there were any.
+/// Makes the derivatives that witnesses leave open, of the functions at positions that are `ready`. True if there were
+/// any.
 fn fill_in(
     module: &mut Module<BBCode>,
     unasked: &mut HashSet<Name>,

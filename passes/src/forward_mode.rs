@@ -6,18 +6,18 @@
 //! f_jvp(args…, tangents…) -> (value, tangent)
 //! ```
 //!
-//! There is one tangent for each argument from `_2` on, `nothing` for those that have none; [`tangents`](crate::tangents) says what
-//! the tangent of a value of some type is. For several directions the tangents of all arguments for the first are followed by those
-//! for the second, and so on: `f_jvp_2(args…, tangents…, tangents…) -> (value, tangent, tangent)`. The value, and what the tangents have in
-//! common, is computed once.
+//! There is one tangent for each argument from `_2` on, `nothing` for those that have none;
+//! [`tangents`](crate::tangents) says what the tangent of a value of some type is. For several directions the tangents
+//! of all arguments for the first are followed by those for the second, and so on: `f_jvp_2(args…, tangents…,
+//! tangents…) -> (value, tangent, tangent)`. The value, and what the tangents have in common, is computed once.
 //!
-//! No block and no jump is added. Every statement stays where it is, and what it does to tangents is written next to it: by a
-//! [rule](crate::rules) for a primitive, a φ for a φ, the same on the shadow for what reads or changes an object. Jumps and what
-//! belongs to exceptions are as before, so that try/catch needs nothing of its own. The result is what inserting nodes and
-//! one [`compact`](ircode::IRCode::compact) leave.
+//! No block and no jump is added. Every statement stays where it is, and what it does to tangents is written next to
+//! it: by a [rule](crate::rules) for a primitive, a φ for a φ, the same on the shadow for what reads or changes an
+//! object. Jumps and what belongs to exceptions are as before, so that try/catch needs nothing of its own. The result
+//! is what inserting nodes and one [`compact`](ircode::IRCode::compact) leave.
 //!
-//! Objects (arrays, references, mutable structs) have a shadow, in which their tangents are; it is changed in place when they are. Two arguments
-//! that are one object have one shadow: who calls sees to that.
+//! Objects (arrays, references, mutable structs) have a shadow, in which their tangents are; it is changed in place
+//! when they are. Two arguments that are one object have one shadow: who calls sees to that.
 //!
 //! What does not depend on the arguments stays as it is, and has the tangent 0. What depends on them by steps only
 //! (integers, comparisons, rounding) has no derivative.
@@ -53,8 +53,8 @@ pub const NAME: &str = "forward-mode";
 /// What is to be derived.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// The arguments with respect to which the function is differentiated, by their numbers: 2 is `_2`. `None` for all that
-    /// have tangents.
+    /// The arguments with respect to which the function is differentiated, by their numbers: 2 is `_2`. `None` for all
+    /// that have tangents.
     pub with_respect_to: Option<Vec<usize>>,
     /// The number of directions. At least one.
     pub directions: usize,
@@ -80,7 +80,8 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
 
 /// Adds the derivative of a function, and those of the functions that it calls, to their module, and gives its name.
 ///
-/// The types of the function's arguments must be known, or follow from [`infer_types::specialize`](crate::infer_types::specialize).
+/// The types of the function's arguments must be known, or follow from
+/// [`infer_types::specialize`](crate::infer_types::specialize).
 ///
 /// ```
 /// use bbcode::BBCode;
@@ -107,16 +108,16 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
 ///
 /// # Errors
 ///
-/// [`PassError`] at the first statement of which no derivative is known and whose tangent is needed: for the result, for what is put in an
-/// object, or for a call. Nothing is added to the module then.
+/// [`PassError`] at the first statement of which no derivative is known and whose tangent is needed: for the result,
+/// for what is put in an object, or for a call. Nothing is added to the module then.
 pub fn differentiate(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Result<Name, PassError> {
     let root = (name.clone(), options.with_respect_to.clone());
     let names = differentiate_all(module, &[root], options.directions)?;
     names.into_iter().next().ok_or_else(|| PassError::new(NAME, name, "no derivative was made"))
 }
 
-/// Adds the derivatives of several functions together, so that what they share is made once: each with respect to the arguments of
-/// these numbers, `None` for all that have tangents. Gives their names in the order of the functions.
+/// Adds the derivatives of several functions together, so that what they share is made once: each with respect to the
+/// arguments of these numbers, `None` for all that have tangents. Gives their names in the order of the functions.
 ///
 /// # Errors
 ///
@@ -134,8 +135,8 @@ pub fn differentiate_all(
     Ok(names)
 }
 
-/// Adds the derivatives in one direction of functions with respect to parameters, and those of the functions that they call, to
-/// their module, and tells which these are.
+/// Adds the derivatives in one direction of functions with respect to parameters, and those of the functions that they
+/// call, to their module, and tells which these are.
 ///
 /// # Errors
 ///

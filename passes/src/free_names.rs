@@ -3,14 +3,16 @@
 use hashbrown::HashMap;
 use ircode::Name;
 
-/// For each name that was wanted before, the number that the last one got: to find names for many that want the same in one of these is linear.
+/// For each name that was wanted before, the number that the last one got: to find names for many that want the same in
+/// one of these is linear.
 #[derive(Debug, Default)]
 pub(crate) struct FreeNames {
     numbers: HashMap<String, usize>,
 }
 
 impl FreeNames {
-    /// The name itself, if it is free and was not wanted before; else the first of `name_2`, `name_3`, … of which that holds.
+    /// The name itself, if it is free and was not wanted before; else the first of `name_2`, `name_3`, … of which that
+    /// holds.
     pub(crate) fn find(&mut self, wanted: &str, is_taken: impl Fn(&str) -> bool) -> Name {
         let number = match self.numbers.get_mut(wanted) {
             Some(number) => number,

@@ -12,8 +12,8 @@ use crate::{PassError, PassResult};
 /// The pass's name on the command line.
 pub const NAME: &str = "increment-merging";
 
-/// Adds up first what a block adds to one element of an array, or subtracts from it, and then changes the element once. True if there was
-/// such an element.
+/// Adds up first what a block adds to one element of an array, or subtracts from it, and then changes the element once.
+/// True if there was such an element.
 ///
 /// ```text
 /// %1 = arrayref(true, a, i)         %1 = arrayref(true, a, i)
@@ -24,12 +24,14 @@ pub const NAME: &str = "increment-merging";
 /// arrayset(true, a, %5, i)          arrayset(true, a, %3, i)
 /// ```
 ///
-/// Adjoints of elements are incremented like that, once for each use of the element; each increment waits for the one before. Others may come in
-/// between, of the same array or of another: whichever elements they are of, it does not matter in which order numbers are added.
-/// Whatever else reads or writes memory in between, or may throw, keeps the increments apart.
+/// Adjoints of elements are incremented like that, once for each use of the element; each increment waits for the one
+/// before. Others may come in between, of the same array or of another: whichever elements they are of, it does not
+/// matter in which order numbers are added. Whatever else reads or writes memory in between, or may throw, keeps the
+/// increments apart.
 ///
-/// **It changes rounding**, and therefore is in no pipeline unless it is asked for. If an index is out of bounds, the error is the same, but
-/// elements may lack what was to be added before. Takes time linear in the function, and knows indices to be the same if they are the same value.
+/// **It changes rounding**, and therefore is in no pipeline unless it is asked for. If an index is out of bounds, the
+/// error is the same, but elements may lack what was to be added before. Takes time linear in the function, and knows
+/// indices to be the same if they are the same value.
 ///
 /// ```
 /// use bbcode::BBCode;

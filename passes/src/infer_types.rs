@@ -20,12 +20,13 @@ pub const NAME: &str = "infer-types";
 /// A type that changes more often than this is taken to be `Any`: types of values that nest in a loop grow for ever.
 const MAX_CHANGES: u8 = 12;
 
-/// Gives a type to every statement that has none, or `Any`, where it follows from the types of the operands, and where it is one of which values are, also to those that have
-/// an abstract one, as `Real`. Types that are known stay; what the compiler's lattice has in the place of a type becomes the type that it stands for. True if one
-/// was found.
+/// Gives a type to every statement that has none, or `Any`, where it follows from the types of the operands, and where
+/// it is one of which values are, also to those that have an abstract one, as `Real`. Types that are known stay; what
+/// the compiler's lattice has in the place of a type becomes the type that it stands for. True if one was found.
 ///
-/// It is optimistic: a φ gets the union of what its values are, and around a loop that starts with what comes in. A value of which nothing follows is `Any` to
-/// what takes it, φs too. It takes time linear in the statements and their operands, but for the order in which they are visited (Kildall 1973).
+/// It is optimistic: a φ gets the union of what its values are, and around a loop that starts with what comes in. A
+/// value of which nothing follows is `Any` to what takes it, φs too. It takes time linear in the statements and their
+/// operands, but for the order in which they are visited (Kildall 1973).
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let widened = widen(bb);
     let graph = bb.cfg();
@@ -180,8 +181,9 @@ fn widen(bb: &mut BBCode) -> bool {
     !elements.is_empty()
 }
 
-/// Sets the types of arguments that are not known, and finds what follows from them: what a listing needs that is to
-/// be run or differentiated. `types` are those of `_2` onwards. An argument that is declared to be of an abstract type, as `Real`, is of the one that is given.
+/// Sets the types of arguments that are not known, and finds what follows from them: what a listing needs that is to be
+/// run or differentiated. `types` are those of `_2` onwards. An argument that is declared to be of an abstract type, as
+/// `Real`, is of the one that is given.
 pub fn specialize(bb: &mut BBCode, context: &Context<'_>, types: &[Type]) -> PassResult {
     if bb.argtypes.is_empty() {
         bb.argtypes.push(Type::Untyped);
@@ -228,8 +230,8 @@ fn is_open(module: &Module<BBCode>, inst: &Instruction<Ids>) -> bool {
     (inst.ty.is_unknown() || is_abstract(module, &inst.ty)) && !inst.stmt.is_terminator()
 }
 
-/// A statement that declares another number type than follows from its operands, itself or in a tuple or an array: one of the two is a float, so that a derivative
-/// would be made, or not, of what is not there. With the type that follows.
+/// A statement that declares another number type than follows from its operands, itself or in a tuple or an array: one
+/// of the two is a float, so that a derivative would be made, or not, of what is not there. With the type that follows.
 pub fn misdeclared(bb: &BBCode, module: &Module<BBCode>) -> Option<(InstId, Type)> {
     // Of code that is never reached nobody asks for the derivative, and passes may have put other constants there.
     let reached = OnceCell::new();
@@ -426,7 +428,8 @@ fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, a
     }
 }
 
-/// The type of what arithmetic on numbers of these types gives. Where some are of several types, so may the result be; on `nothing` it fails.
+/// The type of what arithmetic on numbers of these types gives. Where some are of several types, so may the result be;
+/// on `nothing` it fails.
 fn number_type(result: ResultType, types: &[Type]) -> Option<Type> {
     let mut combinations: Vec<Vec<ScalarType>> = vec![Vec::with_capacity(types.len())];
     for ty in types {

@@ -17,17 +17,18 @@ const FACTOR: usize = 3;
 /// And by this many statements on top, so that small modules are not held short.
 const FREE: usize = 512;
 
-/// Replaces calls of functions of the module by their bodies: of those of at most 32 statements, and of those that are called in
-/// one place only. True if there was such a call. `function` is the only one into which others go, if it is given.
+/// Replaces calls of functions of the module by their bodies: of those of at most 32 statements, and of those that are
+/// called in one place only. True if there was such a call. `function` is the only one into which others go, if it is
+/// given.
 ///
-/// Functions are visited bottom-up over the [`CallGraph`], so that what goes into a caller has taken in its own callees before. A
-/// function that calls itself, over whatever detours, is inlined nowhere. The module does not grow beyond
+/// Functions are visited bottom-up over the [`CallGraph`], so that what goes into a caller has taken in its own callees
+/// before. A function that calls itself, over whatever detours, is inlined nowhere. The module does not grow beyond
 /// three times its size and 512 statements: where that is reached, calls stay, in the order of the walk. So the pass is
 /// linear in the module.
 ///
-/// Left alone are functions with `try` regions, as leaving them by a return ends their handlers; calls through values, and those
-/// that [`BBCode::inline_call`] refuses: other numbers or types of arguments than the function takes. No function is removed: any
-/// may be called from outside.
+/// Left alone are functions with `try` regions, as leaving them by a return ends their handlers; calls through values,
+/// and those that [`BBCode::inline_call`] refuses: other numbers or types of arguments than the function takes. No
+/// function is removed: any may be called from outside.
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
     let calls = Calls::find(module);
     let mut left = module.functions().iter().map(|each| each.body.inst_count()).sum::<usize>() * (FACTOR - 1) + FREE;
@@ -110,7 +111,8 @@ fn callee(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Option<usize> {
     }
 }
 
-/// Whether a function has no `try` region, and is not to be [run again](crate::differentiation::checkpointed) as a whole.
+/// Whether a function has no `try` region, and is not to be [run again](crate::differentiation::checkpointed) as a
+/// whole.
 fn is_plain(function: &Function<BBCode>) -> bool {
     let tries = |stmt: &Stmt<Ids>| matches!(stmt, Stmt::Enter(_) | Stmt::PhiC(_) | Stmt::Upsilon(_));
     crate::differentiation::checkpointed::marked(&function.body).is_none()

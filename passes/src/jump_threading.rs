@@ -15,23 +15,23 @@ use crate::mem2reg;
 /// The pass's name on the command line.
 pub const NAME: &str = "jump-threading";
 
-/// A block of more statements between its φs and its condition is not looked at: what is known on an edge is found by going through
-/// them once for each edge.
+/// A block of more statements between its φs and its condition is not looked at: what is known on an edge is found by
+/// going through them once for each edge.
 const MAX_STATEMENTS: usize = 8;
 
 /// Lets control that comes to a block by an edge on which the condition at its end is known go straight to where that
 /// leads. True if there was such an edge.
 ///
-/// The condition is known where it is a φ that takes a constant from the edge, or is computed from such φs. The block holds
-/// nothing else that has an effect or is needed elsewhere, but for its φs. Edges that go the same way share a new block
-/// with φs for what they bring. What the block defined and is used further on is a variable then, of which
+/// The condition is known where it is a φ that takes a constant from the edge, or is computed from such φs. The block
+/// holds nothing else that has an effect or is needed elsewhere, but for its φs. Edges that go the same way share a new
+/// block with φs for what they bring. What the block defined and is used further on is a variable then, of which
 /// [`mem2reg`] makes values. Headers of loops are left alone: loops stay loops with one entry.
 ///
-/// Julia's `for` loops are full of such blocks: a branch sets a flag, and the flag is tested right behind. After this pass
-/// and [`simplify-cfg`](crate::simplify_cfg) the loop is a test before it, and one at the end of each round.
+/// Julia's `for` loops are full of such blocks: a branch sets a flag, and the flag is tested right behind. After this
+/// pass and [`simplify-cfg`](crate::simplify_cfg) the loop is a test before it, and one at the end of each round.
 ///
-/// Blocks are visited once, in reverse postorder, so that what is known in one is known in the next. It takes time linear in
-/// the function, but for [`mem2reg`].
+/// Blocks are visited once, in reverse postorder, so that what is known in one is known in the next. It takes time
+/// linear in the function, but for [`mem2reg`].
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     bb.name_phi_edges();
     let graph = bb.cfg();
@@ -144,8 +144,8 @@ struct Threader<'m> {
 }
 
 impl Threader<'_> {
-    /// Lets edges to a block go around it. False if there is none on which its condition is known; `None` where nothing can be
-    /// inserted, which is nowhere.
+    /// Lets edges to a block go around it. False if there is none on which its condition is known; `None` where nothing
+    /// can be inserted, which is nowhere.
     fn thread(&mut self, bb: &mut BBCode, block: BlockId) -> Option<bool> {
         let preds = self.preds.get(&block).cloned().unwrap_or_default();
         let (_, terminator) = bb.terminator(block)?;

@@ -1,9 +1,10 @@
-//! Makes functions of the methods of closures, which take the closure as an argument (lambda lifting, Johnsson, "Lambda lifting: transforming
-//! programs to recursive equations", 1985).
+//! Makes functions of the methods of closures, which take the closure as an argument (lambda lifting, Johnsson, "Lambda
+//! lifting: transforming programs to recursive equations", 1985).
 //!
-//! In dumps of Julia's code a closure is a struct of what it captures, and its method reads `_1`. An invoke there names the closure and, as
-//! instance, the method: that is a call of a known function, if only the function takes the closure. So is a call of a closure of known type, if the module has one method
-//! for arguments of the types that it passes.
+//! In dumps of Julia's code a closure is a struct of what it captures, and its method reads `_1`. An invoke there names
+//! the closure and, as instance, the method: that is a call of a known function, if only the function takes the
+//! closure. So is a call of a closure of known type, if the module has one method for arguments of the types that it
+//! passes.
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashMap;
@@ -18,8 +19,8 @@ use crate::{PassError, PassResult};
 /// The pass's name on the command line.
 pub const NAME: &str = "lambda-lifting";
 
-/// Where a value is called by a method that the module has, calls a copy of the method that takes the value first. True if there was such a call in
-/// the functions that it was run on: in the one of this name, or in all.
+/// Where a value is called by a method that the module has, calls a copy of the method that takes the value first. True
+/// if there was such a call in the functions that it was run on: in the one of this name, or in all.
 ///
 /// The methods themselves stay as they are.
 ///
@@ -57,8 +58,9 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
     Ok(changed)
 }
 
-/// Adds a copy of the method of a closure or of a callable struct that takes what it is called on as its first argument, named `self`, and
-/// gives its name: the derivative of the method with respect to what is captured is that of the copy with respect to an argument.
+/// Adds a copy of the method of a closure or of a callable struct that takes what it is called on as its first
+/// argument, named `self`, and gives its name: the derivative of the method with respect to what is captured is that of
+/// the copy with respect to an argument.
 ///
 /// # Errors
 ///
@@ -101,7 +103,8 @@ pub fn lift(module: &mut Module<BBCode>, method: &Name) -> Result<Name, PassErro
     Ok(name)
 }
 
-/// Whether a statement reads what its function is called on, which is of this type: fields of a closure or of a callable struct.
+/// Whether a statement reads what its function is called on, which is of this type: fields of a closure or of a
+/// callable struct.
 pub fn reads_self<F, N: Names>(module: &Module<F>, of: Option<&Type>, stmt: &Stmt<N>) -> bool {
     let is_self = |operand: &Operand<N>| matches!(operand, Operand::Argument(argument) if argument.index() == Some(0));
     let mut uses = false;
@@ -120,7 +123,8 @@ pub fn reads_self<F, N: Names>(module: &Module<F>, of: Option<&Type>, stmt: &Stm
     fields.map_or_else(is_field, |fields| !fields.is_empty())
 }
 
-/// Refuses what reads what its function is called on: its derivatives are functions of their own, which are not called on it.
+/// Refuses what reads what its function is called on: its derivatives are functions of their own, which are not called
+/// on it.
 pub(crate) fn refuse_self(pass: &'static str, bb: &BBCode, context: &Context<'_>) -> Result<(), PassError> {
     let of = bb.argtypes.first();
     match bb.all_insts().find(|(_, inst)| reads_self(context.module, of, &inst.stmt)) {

@@ -14,8 +14,8 @@ use crate::{
 /// The pass's name on the command line.
 pub const NAME: &str = "link-methods";
 
-/// Runs the pass on every function of a module, and makes functions of the methods of closures: what is derived from dumps of Julia's code has to find what
-/// they invoke. The functions named get their arguments from outside.
+/// Runs the pass on every function of a module, and makes functions of the methods of closures: what is derived from
+/// dumps of Julia's code has to find what they invoke. The functions named get their arguments from outside.
 pub(crate) fn run_on_all(module: &mut Module<BBCode>, entries: &[&Name]) -> PassResult {
     let names: Vec<Name> = module.functions().iter().map(|function| function.name.clone()).collect();
     let mut changed = false;
@@ -33,12 +33,12 @@ pub(crate) fn run_on_all(module: &mut Module<BBCode>, entries: &[&Name]) -> Pass
     Ok(changed | result_types::run(module, None)?)
 }
 
-/// Where an invoke calls a method that the module has under the name of its instance, names it as the callee. True if there
-/// was one.
+/// Where an invoke calls a method that the module has under the name of its instance, names it as the callee. True if
+/// there was one.
 ///
-/// Dumps of Julia's code name their functions by signature, `helper(::Float64)`, and an invoke there names `Main.helper` with
-/// that instance. Primitives stay primitives on numbers, as they have rules. A value that is called and has the type of a
-/// function is that function; a closure stays the value that is called, see [`lambda_lifting`].
+/// Dumps of Julia's code name their functions by signature, `helper(::Float64)`, and an invoke there names
+/// `Main.helper` with that instance. Primitives stay primitives on numbers, as they have rules. A value that is called
+/// and has the type of a function is that function; a closure stays the value that is called, see [`lambda_lifting`].
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let module = context.module;
     let rules =
@@ -187,7 +187,8 @@ fn is_struct(module: &Module<BBCode>, ty: &Type) -> bool {
     matches!(ty, Type::Named(name) if module.type_def(name).is_some())
 }
 
-/// Whether a primitive has derivative rules, but none for such operands: what the method does has a derivative, perhaps.
+/// Whether a primitive has derivative rules, but none for such operands: what the method does has a derivative,
+/// perhaps.
 fn lacks_rule(
     module: &Module<BBCode>,
     bb: &BBCode,

@@ -14,20 +14,22 @@ use crate::preheaders::{Preheaders, closed_loops};
 /// The pass's name on the command line.
 pub const NAME: &str = "loop-invariant-motion";
 
-/// Moves statements whose operands are defined outside of a loop to before the outermost loop of which that is true. True if
-/// there was one. Statements keep their names.
+/// Moves statements whose operands are defined outside of a loop to before the outermost loop of which that is true.
+/// True if there was one. Statements keep their names.
 ///
-/// They come to run where they would not have run, so only those move that can do nothing but give a value, whatever their
-/// operands are: pure primitives on numbers whose types are known and fit, comparisons with `===`, choices, tuples and their
-/// fields. What may throw, what reads memory or makes something new stays; so does a π, which is true only where it stands, what declares a narrower type
-/// than follows from its operands, and
-/// what uses a value that may be undefined: a φ with an edge on which it is, or a φᶜ.
+/// They come to run where they would not have run, so only those move that can do nothing but give a value, whatever
+/// their operands are: pure primitives on numbers whose types are known and fit, comparisons with `===`, choices,
+/// tuples and their fields. What may throw, what reads memory or makes something new stays; so does a π, which is true
+/// only where it stands, what declares a narrower type than follows from its operands, and what uses a value that may
+/// be undefined: a φ with an edge on which it is, or a φᶜ.
 ///
-/// They move to the end of the only block from which the loop is entered, if there is one that goes nowhere else; else to a new
-/// block before the header, in which φs bring together what comes from several. Nothing moves out of a loop that is
-/// irreducible, or that is entered by an exception, from outside of the function or by edges that no terminator implies.
+/// They move to the end of the only block from which the loop is entered, if there is one that goes nowhere else; else
+/// to a new block before the header, in which φs bring together what comes from several. Nothing moves out of a loop
+/// that is irreducible, or that is entered by an exception, from outside of the function or by edges that no terminator
+/// implies.
 ///
-/// One walk in reverse postorder over the nested loops finds where each statement goes: n log d for loops nested d deep.
+/// One walk in reverse postorder over the nested loops finds where each statement goes: n log d for loops nested d
+/// deep.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let graph = bb.cfg();
     let forest = graph.loops();
@@ -88,8 +90,8 @@ fn find_moves(bb: &BBCode, module: &Module<BBCode>, graph: &BlockGraph, forest: 
     moves
 }
 
-/// Whether a statement has a value of the type that it declares wherever it stands: that may be a narrower one than follows from
-/// its operands, where it stands behind a test.
+/// Whether a statement has a value of the type that it declares wherever it stands: that may be a narrower one than
+/// follows from its operands, where it stands behind a test.
 fn is_of_its_type(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> bool {
     if matches!(inst.stmt, Stmt::Value(Operand::Global(_))) || inst.ty.is_unknown() {
         return true;

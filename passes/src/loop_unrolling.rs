@@ -33,17 +33,18 @@ const MOST_VALUES: usize = 128;
 
 /// Writes out loops of at most 16 rounds, if their number is known. True if there was one.
 ///
-/// It is known where the condition that ends the loop, at its only way out, comes to be known if it is computed from the first
-/// constants of φs, round by round: counters may have any start, step and end. A loop around others is written out if what
-/// their conditions depend on is known then. What is written out may have 512 statements, all that comes in addition in a
-/// function 8192. Sizes of arrays that the function makes and shows to nobody are known from where they are made.
+/// It is known where the condition that ends the loop, at its only way out, comes to be known if it is computed from
+/// the first constants of φs, round by round: counters may have any start, step and end. A loop around others is
+/// written out if what their conditions depend on is known then. What is written out may have 512 statements, all that
+/// comes in addition in a function 8192. Sizes of arrays that the function makes and shows to nobody are known from
+/// where they are made.
 ///
-/// Left alone are loops that are irreducible, left at several places, or entered or gone around from several blocks, and functions
-/// with try/catch.
+/// Left alone are loops that are irreducible, left at several places, or entered or gone around from several blocks,
+/// and functions with try/catch.
 ///
-/// This is complete loop unrolling (Muchnick, *Advanced Compiler Design and Implementation* (1997), 17.4.3, with the number of rounds from
-/// running the condition, as LLVM's brute-force trip counts are found). Each level takes time linear in the function and in what it
-/// comes to.
+/// This is complete loop unrolling (Muchnick, *Advanced Compiler Design and Implementation* (1997), 17.4.3, with the
+/// number of rounds from running the condition, as LLVM's brute-force trip counts are found). Each level takes time
+/// linear in the function and in what it comes to.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     if bb.cfg().loops().iter().len() == 0 || bb.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_))) {
         return Ok(false);
@@ -172,7 +173,8 @@ impl Search<'_> {
         found
     }
 
-    /// The loop with the number of its rounds, if that is known, and if that of the loops in it is known when it is written out.
+    /// The loop with the number of its rounds, if that is known, and if that of the loops in it is known when it is
+    /// written out.
     fn rounds_of(&self, id: LoopId, numbers: &[usize], children: &HashMap<LoopId, Vec<LoopId>>) -> Option<Counted> {
         let mut counted = self.shape(id, numbers)?;
         counted.rounds = self.rounds(id, &counted)?;
@@ -248,7 +250,8 @@ impl Search<'_> {
         None
     }
 
-    /// What a value in a loop is, if that follows from what is known of φs. At most so many values are looked at as are left.
+    /// What a value in a loop is, if that follows from what is known of φs. At most so many values are looked at as are
+    /// left.
     fn value(
         &self,
         id: LoopId,
@@ -278,7 +281,8 @@ impl Search<'_> {
         folded(self.module, primitive, &args?)
     }
 
-    /// Whether a condition in a loop can be computed from constants and the φs at headers of the loop and of those in it.
+    /// Whether a condition in a loop can be computed from constants and the φs at headers of the loop and of those in
+    /// it.
     fn is_known_with(&self, id: LoopId, condition: &Operand<Ids>) -> bool {
         let mut seen: HashSet<InstId> = HashSet::new();
         let mut work = vec![condition.clone()];
@@ -323,7 +327,8 @@ struct Inside {
 }
 
 impl Counted {
-    /// Copies the loop for each round but the last, which is the loop itself: so what is used after it stays what it is.
+    /// Copies the loop for each round but the last, which is the loop itself: so what is used after it stays what it
+    /// is.
     fn copies(&self, bb: &mut BBCode) -> Result<Vec<ClonedRegion>, EditError> {
         let copies = (1..self.rounds).map(|_| bb.clone_region(&self.blocks));
         copies.chain([Ok(ClonedRegion::default())]).collect()

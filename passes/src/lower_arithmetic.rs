@@ -10,10 +10,11 @@ use crate::{PassError, PassResult};
 /// The pass's name on the command line.
 pub const NAME: &str = "lower-arithmetic";
 
-/// Turns calls of `+`, `-`, `*`, `/`, comparisons, `min`, `max`, `abs`, `muladd` and `fma` on floats into the intrinsics that they are on
-/// those types, promoting operands of different types first, also those of `hypot` and `atan`; a factor or summand of type `Bool`
-/// chooses. Lets `setindex!` of another number in an array of floats take that number as such a float, and turns calls of types of floats, `Float64(x)`, into
-/// the conversions that they are. What is not on floats, or of unknown types, stays. True if there was something.
+/// Turns calls of `+`, `-`, `*`, `/`, comparisons, `min`, `max`, `abs`, `muladd` and `fma` on floats into the
+/// intrinsics that they are on those types, promoting operands of different types first, also those of `hypot` and
+/// `atan`; a factor or summand of type `Bool` chooses. Lets `setindex!` of another number in an array of floats take
+/// that number as such a float, and turns calls of types of floats, `Float64(x)`, into the conversions that they are.
+/// What is not on floats, or of unknown types, stays. True if there was something.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let ids: Vec<InstId> = bb.all_insts().map(|(id, _)| id).collect();
     let mut changed = false;
@@ -143,7 +144,8 @@ fn lower(
     let result = bb.inst(id).map(|inst| inst.ty.clone()).unwrap_or(Type::Untyped);
     let stmt = match (intrinsic, args) {
         ("add_float" | "mul_float", [first, rest @ .., last]) => {
-            // `a + b + c` is `(a + b) + c`: the first sum is in the type that a and b have together, which may be another one.
+            // `a + b + c` is `(a + b) + c`: the first sum is in the type that a and b have together, which may be
+            // another one.
             let mut left = first.clone();
             for other in rest {
                 let (stmt, of) = folded(bb, id, intrinsic, &left, other, ty)?;
@@ -193,7 +195,8 @@ fn folded(
             return Ok((Stmt::call(Operand::global("Base", intrinsic), operands), of));
         }
     };
-    // Julia's own methods: `false` leaves what it is added to as it is, `-0.0` too, and is a zero with the sign of what it is multiplied by.
+    // Julia's own methods: `false` leaves what it is added to as it is, `-0.0` too, and is a zero with the sign of what
+    // it is multiplied by.
     let number = |x: f64| Scalar::from_float(of, x).map_or_else(Operand::nothing, Operand::from);
     let (then, otherwise) = match intrinsic {
         "mul_float" => (x.clone(), before("copysign_float", [number(0.0), x.clone()])?),

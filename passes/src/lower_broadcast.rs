@@ -11,13 +11,13 @@ use crate::{PassError, PassResult};
 /// The pass's name on the command line.
 pub const NAME: &str = "lower-broadcast";
 
-/// Turns `map(f, arrays…)` and `broadcast(f, arrays or numbers…)` into a loop over the elements, in memory order, that calls `f`
-/// and stores what it gives in a new array. So they are differentiated as loops and calls are, whatever `f` is. True if there was
-/// one.
+/// Turns `map(f, arrays…)` and `broadcast(f, arrays or numbers…)` into a loop over the elements, in memory order, that
+/// calls `f` and stores what it gives in a new array. So they are differentiated as loops and calls are, whatever `f`
+/// is. True if there was one.
 ///
-/// That takes a function of the module, a method of one, a closure of one, a primitive or a type in the place of `f`, and the types of the
-/// operands and of what `f` gives: what is not known stays as it is, for the interpreter. As there, the arrays must have the
-/// same dimensions; that is checked before the first call. Linear in the function.
+/// That takes a function of the module, a method of one, a closure of one, a primitive or a type in the place of `f`,
+/// and the types of the operands and of what `f` gives: what is not known stays as it is, for the interpreter. As
+/// there, the arrays must have the same dimensions; that is checked before the first call. Linear in the function.
 ///
 /// ```
 /// use bbcode::BBCode;
@@ -199,7 +199,8 @@ impl Map {
     }
 }
 
-/// What is called on all elements of these types, by a name that means it; `None` if that is known only when the program runs.
+/// What is called on all elements of these types, by a name that means it; `None` if that is known only when the
+/// program runs.
 fn called(module: &Module<BBCode>, callee: &Operand<Ids>, types: &[Type]) -> Option<Operand<Ids>> {
     let Callee::Unknown(path) = module.callee(callee)? else { return Some(callee.clone()) };
     let methods = methods_named(module, &path)?;

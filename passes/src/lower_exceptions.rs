@@ -24,15 +24,18 @@ pub(crate) use throwing::looks_into_exception;
 /// The pass's name on the command line.
 pub const NAME: &str = "lower-exceptions";
 
-/// Lets exceptions that are caught go to where that is by edges, in the function of this name or in all that have handlers: what is left has no
-/// `enter`, φᶜ and ϒ, and computes the same. True if a function was changed.
+/// Lets exceptions that are caught go to where that is by edges, in the function of this name or in all that have
+/// handlers: what is left has no `enter`, φᶜ and ϒ, and computes the same. True if a function was changed.
 ///
-/// A function that is called in the care of a handler and may throw gets a variant, `f_or_thrown`, that returns a tuple: whether it threw, what it returns —
-/// something of the same type if it threw — and, if any handler asks for exceptions, the exception. The caller branches. A primitive that may fail is tried first, in a
-/// function of its own that has a handler (`arrayref_throws`), and is executed where it does not; so is a function that has a derivative rule, which its
-/// variant would not have. What a block has done when something in it throws is so seen in the code: reverse mode, which goes back through all that was done, gets an edge for every way.
+/// A function that is called in the care of a handler and may throw gets a variant, `f_or_thrown`, that returns a
+/// tuple: whether it threw, what it returns — something of the same type if it threw — and, if any handler asks for
+/// exceptions, the exception. The caller branches. A primitive that may fail is tried first, in a function of its own
+/// that has a handler (`arrayref_throws`), and is executed where it does not; so is a function that has a derivative
+/// rule, which its variant would not have. What a block has done when something in it throws is so seen in the code:
+/// reverse mode, which goes back through all that was done, gets an edge for every way.
 ///
-/// A function stays as it is where something may throw in the care of a handler and is not known, or fails after it may have changed something.
+/// A function stays as it is where something may throw in the care of a handler and is not known, or fails after it may
+/// have changed something.
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
     let chosen: Vec<Name> = match function {
         Some(name) => vec![name.clone()],
@@ -94,7 +97,8 @@ enum Caller {
 struct Lowering<'m> {
     module: &'m Module<BBCode>,
     throwing: Throwing,
-    /// The positions of the functions that have derivative rules, and whether it would be seen that one is called twice: it prints, or calls C.
+    /// The positions of the functions that have derivative rules, and whether it would be seen that one is called
+    /// twice: it prints, or calls C.
     with_rules: HashMap<usize, bool>,
     /// Whether outcomes carry exceptions, as some handler asks for them.
     carries: bool,
@@ -168,8 +172,8 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// The variant that returns the exceptions of the function at this position, and the type of the function's result. It is made later, so that
-    /// calls may go as deep as they want.
+    /// The variant that returns the exceptions of the function at this position, and the type of the function's result.
+    /// It is made later, so that calls may go as deep as they want.
     fn variant(&mut self, position: usize) -> Result<(Name, Type), PassError> {
         self.calls.push((self.caller, position));
         if let Some(known) = self.variants.get(&position) {
@@ -291,12 +295,14 @@ impl<'m> Lowering<'m> {
         self.outcome_of(&Type::Bottom, failure())
     }
 
-    /// Whether the function at this position is tried first, as a primitive is, because it has a derivative rule, which a variant would not have.
+    /// Whether the function at this position is tried first, as a primitive is, because it has a derivative rule, which
+    /// a variant would not have.
     fn is_tried(&self, position: usize) -> bool {
         self.with_rules.contains_key(&position)
     }
 
-    /// The name of the function at this position, which is called to try it and once more where it does not throw. An error if that may be seen.
+    /// The name of the function at this position, which is called to try it and once more where it does not throw. An
+    /// error if that may be seen.
     fn tried_twice(&self, position: usize, error: impl Fn(&str) -> PassError) -> Result<Name, PassError> {
         if self.carries && self.exception != failure() {
             return Err(error(

@@ -9,10 +9,12 @@ use crate::{PassError, PassResult};
 /// The pass's name on the command line.
 pub const NAME: &str = "lower-fields";
 
-/// Lets accesses to fields of named tuples and structs say the number of the field where they say its name by a symbol that is not a constant, as loops
-/// over `pairs` of a named tuple do: what follows need not know names. True if there was such an access.
+/// Lets accesses to fields of named tuples and structs say the number of the field where they say its name by a symbol
+/// that is not a constant, as loops over `pairs` of a named tuple do: what follows need not know names. True if there
+/// was such an access.
 ///
-/// The number is that of the first field of this name; 0, which no field has, if there is none, so that reading it is an error as before, of another kind.
+/// The number is that of the first field of this name; 0, which no field has, if there is none, so that reading it is
+/// an error as before, of another kind.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let found: Vec<(InstId, LineInfo, Operand<Ids>, Vec<Name>)> = bb
         .all_insts()

@@ -16,9 +16,9 @@
 //! | `%2 = tuple (%1)` | `%2 = Core.tuple(%1)` |
 //! | `%2 = tuple_extract %1, 0` | `%2 = Base.getfield(%1, 1)` |
 //!
-//! Both modes of differentiation take slots apart and turn them into values ([`mem2reg`](crate::mem2reg)) before anything else, so
-//! that the tangent of a load is a load of the tangent, and that of an address the same address in the tangent, without
-//! any address being left.
+//! Both modes of differentiation take slots apart and turn them into values ([`mem2reg`](crate::mem2reg)) before
+//! anything else, so that the tangent of a load is a load of the tangent, and that of an address the same address in
+//! the tangent, without any address being left.
 
 use bbcode::{BBCode, Ids, InstId};
 use ircode::{Constant, Head, Module, NewInstruction, Operand, Stmt, Type};
@@ -33,19 +33,19 @@ use crate::simplify_cfg::fill_empty_blocks;
 /// The pass's name on the command line.
 pub const NAME: &str = "lower-projections";
 
-/// Turns a slot of a tuple or immutable struct, of which a part has an address of its own, into a slot for each part that
-/// is not taken apart further. A load of the whole makes the value of the parts, a store takes it apart. A `slot_copy!`
-/// becomes a load and a store. True if there was something to do.
+/// Turns a slot of a tuple or immutable struct, of which a part has an address of its own, into a slot for each part
+/// that is not taken apart further. A load of the whole makes the value of the parts, a store takes it apart. A
+/// `slot_copy!` becomes a load and a store. True if there was something to do.
 ///
-/// What stays: slots that escape (their address or that of a part is returned, stored, given to a function, or goes into a φ or a copy),
-/// slots of which a part is not named by a constant or not known from the type, and slots of more than 1024 parts, those that
-/// have parts themselves included.
+/// What stays: slots that escape (their address or that of a part is returned, stored, given to a function, or goes
+/// into a φ or a copy), slots of which a part is not named by a constant or not known from the type, and slots of more
+/// than 1024 parts, those that have parts themselves included.
 ///
-/// A struct that was made with fewer fields than it has, and is stored as a whole in a slot that is taken apart, is an error
-/// at the store and not where the field is read.
+/// A struct that was made with fewer fields than it has, and is stored as a whole in a slot that is taken apart, is an
+/// error at the store and not where the field is read.
 ///
-/// This is scalar replacement as Muchnick, *Advanced Compiler Design and Implementation* (1997), 12.2, has it, of memory
-/// instead of values. It takes time linear in the function and in the loads and stores that it makes.
+/// This is scalar replacement as Muchnick, *Advanced Compiler Design and Implementation* (1997), 12.2, has it, of
+/// memory instead of values. It takes time linear in the function and in the loads and stores that it makes.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let mut changed = bb.remove_unreachable_blocks();
     changed |= lower_copies(bb, context.module);

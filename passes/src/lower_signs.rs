@@ -9,12 +9,13 @@ use crate::{PassError, PassResult};
 /// The pass's name on the command line.
 pub const NAME: &str = "lower-signs";
 
-/// Chooses between a float and its negation where a float is made of the bits of one, with the sign changed by a bit of another: what follows need not know bits.
-/// True if there was such a float.
+/// Chooses between a float and its negation where a float is made of the bits of one, with the sign changed by a bit of
+/// another: what follows need not know bits. True if there was such a float.
 ///
-/// Julia's `flipsign(x, y)` is `bitcast(Float64, bitcast(UInt64, x) ⊻ (bitcast(UInt64, y) & 0x8000000000000000))`, and becomes
-/// `ifelse(bitcast(UInt64, y) & 0x8000000000000000 === 0x0, x, neg_float(x))`, to the last bit; where the bit is known to be set, `neg_float(x)`. Of a constant
-/// `y` that is positive, only the zero is left of it. It takes time linear in the function.
+/// Julia's `flipsign(x, y)` is `bitcast(Float64, bitcast(UInt64, x) ⊻ (bitcast(UInt64, y) & 0x8000000000000000))`, and
+/// becomes `ifelse(bitcast(UInt64, y) & 0x8000000000000000 === 0x0, x, neg_float(x))`, to the last bit; where the bit
+/// is known to be set, `neg_float(x)`. Of a constant `y` that is positive, only the zero is left of it. It takes time
+/// linear in the function.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let found: Vec<Flipped> =
         bb.all_insts().filter_map(|(id, inst)| flipped(bb, context.module, id, &inst.stmt, inst.line)).collect();

@@ -8,8 +8,8 @@ use crate::manager::Context;
 /// The pass's name on the command line.
 pub const NAME: &str = "lower-switch";
 
-/// Turns every switch into goto-if-nots, one to a block, and a final goto, as [`BBCode::lower_switch_statements`] says. True
-/// if there was one. Conversion to IRCode, which has no switches, does the same; as a pass it is for what is to
+/// Turns every switch into goto-if-nots, one to a block, and a final goto, as [`BBCode::lower_switch_statements`] says.
+/// True if there was one. Conversion to IRCode, which has no switches, does the same; as a pass it is for what is to
 /// see the branches before.
 ///
 /// ```

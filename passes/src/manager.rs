@@ -39,10 +39,11 @@ pub struct Pass {
     pub about: &'static str,
     /// How it is run.
     pub run: Run,
-    /// Whether the program computes the same as before, to the last bit, but for the sign of a NaN, and fails as before. All passes keep to that but
-    /// [`preaccumulation`] and [`increment_merging`], which compute in another order, [`assert_numbers`], which fails with another error, and
-    /// [`lower_copies`], which fails where what is copied is not assigned. A read of a φ that is undefined on the way taken does not count as a
-    /// failure: that nothing does so is what such a φ says, and `copy-propagation` and `simplify-cfg` make use of it.
+    /// Whether the program computes the same as before, to the last bit, but for the sign of a NaN, and fails as
+    /// before. All passes keep to that but [`preaccumulation`] and [`increment_merging`], which compute in another
+    /// order, [`assert_numbers`], which fails with another error, and [`lower_copies`], which fails where what is
+    /// copied is not assigned. A read of a φ that is undefined on the way taken does not count as a failure: that
+    /// nothing does so is what such a φ says, and `copy-propagation` and `simplify-cfg` make use of it.
     pub is_exact: bool,
 }
 
@@ -239,8 +240,9 @@ impl<'o> PassManager<'o> {
         PassManager { passes: passes.into_iter().map(Entry::from).collect(), ..PassManager::default() }
     }
 
-    /// Runs a pass of your own on each function, behind those that there are. It may have a state, as it is any closure, and returns whether it changed
-    /// anything. `name` is what steps and errors call it, also those that come from an edit by `?`.
+    /// Runs a pass of your own on each function, behind those that there are. It may have a state, as it is any
+    /// closure, and returns whether it changed anything. `name` is what steps and errors call it, also those that come
+    /// from an edit by `?`.
     ///
     /// ```
     /// use bbcode::BBCode;
@@ -269,8 +271,8 @@ impl<'o> PassManager<'o> {
         self
     }
 
-    /// Runs a pass of your own on the module, as [`function_pass`](Self::function_pass) does on functions. It is given the name of the function that
-    /// [`run`](Self::run) is to be confined to, if there is one.
+    /// Runs a pass of your own on the module, as [`function_pass`](Self::function_pass) does on functions. It is given
+    /// the name of the function that [`run`](Self::run) is to be confined to, if there is one.
     pub fn module_pass(
         mut self,
         name: &'static str,

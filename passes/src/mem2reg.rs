@@ -18,22 +18,23 @@ pub const NAME: &str = "mem2reg";
 
 /// Turns slots into values: SSA construction. True if there was one to turn.
 ///
-/// A slot is a local variable: made by `new_slot(T)`, read by `slot_get`, written by `slot_set!`, ended by `slot_end!`. One that is
-/// used in any other way (it escapes, it goes into a φ) stays, and so do one that is live into a catch block, as exceptions may
-/// come from the middle of a block, and one that may be used after its end. Where parts of a slot have addresses,
-/// [`lower_projections`](crate::lower_projections) comes first.
+/// A slot is a local variable: made by `new_slot(T)`, read by `slot_get`, written by `slot_set!`, ended by `slot_end!`.
+/// One that is used in any other way (it escapes, it goes into a φ) stays, and so do one that is live into a catch
+/// block, as exceptions may come from the middle of a block, and one that may be used after its end. Where parts of a
+/// slot have addresses, [`lower_projections`](crate::lower_projections) comes first.
 ///
 /// The result is pruned: φs stand only where the variable is read later. And it is optimistic: where all ways bring the
-/// same value — the same constant included — there is no φ, around loops too. All slots are followed in one walk over the dominator
-/// tree, so that this takes time linear in the code and the places where ways that assign differently meet.
+/// same value — the same constant included — there is no φ, around loops too. All slots are followed in one walk over
+/// the dominator tree, so that this takes time linear in the code and the places where ways that assign differently
+/// meet.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let changed = bb.remove_unreachable_blocks();
     let promoted = promote(bb, context.module, |_| true);
     Ok(changed || promoted > 0)
 }
 
-/// Turns those slots into values that are wanted and of which that can be done, and tells how many these are. Every block is
-/// reachable.
+/// Turns those slots into values that are wanted and of which that can be done, and tells how many these are. Every
+/// block is reachable.
 pub(crate) fn promote(bb: &mut BBCode, module: &Module<BBCode>, wanted: impl Fn(InstId) -> bool) -> usize {
     let slots = Slots::find(bb, module, wanted);
     if slots.accesses.is_empty() {
@@ -96,7 +97,8 @@ enum Kind {
 }
 
 impl Kind {
-    /// Whether it matters what the slot is before. Where a slot `ends` somewhere, it is an error to read or write it afterwards.
+    /// Whether it matters what the slot is before. Where a slot `ends` somewhere, it is an error to read or write it
+    /// afterwards.
     fn uses(&self, ends: bool) -> bool {
         match self {
             Kind::Start => false,

@@ -10,8 +10,8 @@ use crate::manager::Context;
 /// The pass's name on the command line.
 pub const NAME: &str = "negation-propagation";
 
-/// Adds what is subtracted negated, and the other way round, also where products and quotients come in between. True if there was such
-/// a negation.
+/// Adds what is subtracted negated, and the other way round, also where products and quotients come in between. True if
+/// there was such a negation.
 ///
 /// ```text
 /// %1 = neg_float(a)
@@ -19,12 +19,14 @@ pub const NAME: &str = "negation-propagation";
 /// %3 = add_float(c, %2)         %3 = sub_float(c, %2)
 /// ```
 ///
-/// The adjoints of differences and quotients are negated, and then multiplied and added to others. Results stay the same to the last
-/// bit, as numbers are rounded to the nearest, which is the same on both sides of zero; only a NaN may have the other sign.
+/// The adjoints of differences and quotients are negated, and then multiplied and added to others. Results stay the
+/// same to the last bit, as numbers are rounded to the nearest, which is the same on both sides of zero; only a NaN may
+/// have the other sign.
 ///
-/// A product is computed with the other sign if all that use it can do with that: the sums, the differences of which it is the second operand, and
-/// products and quotients of which that is true in turn. No statement is added; negations that nobody uses any more are left to
-/// [`dead_code`](crate::dead_code). Takes time linear in the function. LLVM's `Negator` does the like.
+/// A product is computed with the other sign if all that use it can do with that: the sums, the differences of which it
+/// is the second operand, and products and quotients of which that is true in turn. No statement is added; negations
+/// that nobody uses any more are left to [`dead_code`](crate::dead_code). Takes time linear in the function. LLVM's
+/// `Negator` does the like.
 ///
 /// ```
 /// use bbcode::BBCode;
@@ -125,8 +127,8 @@ fn arithmetic<'s>(module: &Module<BBCode>, stmt: &'s Stmt<Ids>) -> Option<Arithm
     })
 }
 
-/// The values that a negation decides the sign of, which are negations and products of them with what has no sign in this sense; and
-/// whether all that use one can do with the other sign.
+/// The values that a negation decides the sign of, which are negations and products of them with what has no sign in
+/// this sense; and whether all that use one can do with the other sign.
 struct Signs(SecondaryMap<InstId, bool>);
 
 impl Signs {
@@ -144,7 +146,8 @@ impl Signs {
                 signs.0.insert(id, true);
             }
         }
-        // What is used by something else first: a φ may use what comes after it, around a loop. Arithmetic uses what comes before it.
+        // What is used by something else first: a φ may use what comes after it, around a loop. Arithmetic uses what
+        // comes before it.
         let stmts = || order.iter().rev().filter_map(|&id| Some((id, bb.stmt(id)?)));
         for (_, stmt) in stmts().filter(|(_, stmt)| arithmetic(module, stmt).is_none()) {
             stmt.for_each_use(|value| {

@@ -16,21 +16,23 @@ pub const NAME: &str = "preaccumulation";
 /// What is linear in a φ is followed over so many statements.
 const MOST_STATEMENTS: usize = 256;
 
-/// Lets a `Float64` that an innermost loop carries, and that is in each round a linear function of what it was, be multiplied by one number a
-/// round: the coefficient, which is computed beside it. True if there was such a float.
+/// Lets a `Float64` that an innermost loop carries, and that is in each round a linear function of what it was, be
+/// multiplied by one number a round: the coefficient, which is computed beside it. True if there was such a float.
 ///
-/// Adjoints are such floats: in the loop of a pullback each is what the one of the next round was, multiplied and added up. As written, a round waits for
-/// all of these operations of the one before; afterwards for one product, as the coefficients of many rounds are
-/// computed at the same time.
+/// Adjoints are such floats: in the loop of a pullback each is what the one of the next round was, multiplied and added
+/// up. As written, a round waits for all of these operations of the one before; afterwards for one product, as the
+/// coefficients of many rounds are computed at the same time.
 ///
-/// **It changes rounding**, and therefore is in no pipeline unless it is asked for: products are taken in another order. Where a coefficient
-/// overflows or underflows, and the adjoint is so small or large that its products did not, the result is an infinity, a NaN or zero.
+/// **It changes rounding**, and therefore is in no pipeline unless it is asked for: products are taken in another
+/// order. Where a coefficient overflows or underflows, and the adjoint is so small or large that its products did not,
+/// the result is an infinity, a NaN or zero.
 ///
-/// Linear are products with, and quotients by, what does not depend on the float in the round, sums, differences and negatives of such, and φs of
-/// such. What else is computed from the float stays as it is, and so does what may be undefined on some way, of which a product would be asked.
+/// Linear are products with, and quotients by, what does not depend on the float in the round, sums, differences and
+/// negatives of such, and φs of such. What else is computed from the float stays as it is, and so does what may be
+/// undefined on some way, of which a product would be asked.
 ///
-/// This is the preaccumulation of local Jacobians (Griewank and Walther, *Evaluating Derivatives*, 2nd ed., 10.2), of one row and one column. It takes
-/// time linear in the function, but for a factor: the floats that a loop carries.
+/// This is the preaccumulation of local Jacobians (Griewank and Walther, *Evaluating Derivatives*, 2nd ed., 10.2), of
+/// one row and one column. It takes time linear in the function, but for a factor: the floats that a loop carries.
 ///
 /// ```
 /// use bbcode::BBCode;

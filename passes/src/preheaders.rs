@@ -42,8 +42,8 @@ impl<'g> Preheaders<'g> {
     }
 }
 
-/// Puts a new block on the edges to a block from these others, sorted: control comes from all of them by the new block. `None` if
-/// there is no such block.
+/// Puts a new block on the edges to a block from these others, sorted: control comes from all of them by the new block.
+/// `None` if there is no such block.
 pub(crate) fn join_edges(bb: &mut BBCode, header: BlockId, outside: &[BlockId]) -> Option<BlockId> {
     let new = bb.insert_block_before(header).ok()?;
     for &from in outside {

@@ -4,8 +4,8 @@ use bbcode::{BBCode, Ids, InstId};
 use ircode::{Constant, Module, Operand, Type};
 use slotmap::SecondaryMap;
 
-/// Whether an operand may be put in the place of a value of this type. A constant of another type comes there only where the run never does, and put there
-/// it would make the types that are declared untrue.
+/// Whether an operand may be put in the place of a value of this type. A constant of another type comes there only
+/// where the run never does, and put there it would make the types that are declared untrue.
 pub(crate) fn may_be_of(module: &Module<BBCode>, bb: &BBCode, operand: &Operand<Ids>, ty: &Type) -> bool {
     match (operand.as_constant(), ty) {
         // A name may be one of the compiler's lattice.

@@ -12,16 +12,16 @@ use crate::{PassError, PassResult};
 /// The pass's name on the command line.
 pub const NAME: &str = "result-types";
 
-/// So many times types are followed through functions that call each other. What still changes then stays unknown: tuples that get longer with each call have no
-/// last type.
+/// So many times types are followed through functions that call each other. What still changes then stays unknown:
+/// tuples that get longer with each call have no last type.
 const ROUNDS: usize = 12;
 
-/// Gives a type to the result of every function that declares none, or `Any`, and is called, where it follows from what the functions of the module do; and to the
-/// statements of that function. True if one was found.
+/// Gives a type to the result of every function that declares none, or `Any`, and is called, where it follows from what
+/// the functions of the module do; and to the statements of that function. True if one was found.
 ///
-/// It is optimistic, as [`infer_types`] is around loops: a function that calls itself returns what it does where it does not, until that is seen to be
-/// wrong (a fixpoint in the manner of Kildall, "A unified approach to global program optimization", 1973). Julia's compiler gives up where a function calls itself through a
-/// variable.
+/// It is optimistic, as [`infer_types`] is around loops: a function that calls itself returns what it does where it
+/// does not, until that is seen to be wrong (a fixpoint in the manner of Kildall, "A unified approach to global program
+/// optimization", 1973). Julia's compiler gives up where a function calls itself through a variable.
 pub fn run(module: &mut Module<BBCode>, _: Option<&Name>) -> PassResult {
     let open = called_open(module);
     if open.is_empty() {

@@ -9,21 +9,22 @@
 //! f_accumulate_gradient(args…, seed, shadows…) -> (value, cotangents…)
 //! ```
 //!
-//! The forward pass is a clone of `f` that saves what the pullback needs: as fields of the trace where a block runs at most
-//! once, on a stack for each block elsewhere, each value where it is computed and once. Where control came from follows from counters that
-//! run backwards and from conditions; where it does not, the block at which ways meet saves it. A stack of block numbers, which blocks
-//! that are the only predecessor of their successors never touch (Mooncake's unique-predecessor analysis), is left for functions whose
-//! first block is in a loop. The trace is fresh for each call, and the pullback reads it with cursors: it may be called any number of
-//! times. The pullback runs the blocks backwards. Adjoints are slots, which [`mem2reg`] turns into values.
+//! The forward pass is a clone of `f` that saves what the pullback needs: as fields of the trace where a block runs at
+//! most once, on a stack for each block elsewhere, each value where it is computed and once. Where control came from
+//! follows from counters that run backwards and from conditions; where it does not, the block at which ways meet saves
+//! it. A stack of block numbers, which blocks that are the only predecessor of their successors never touch (Mooncake's
+//! unique-predecessor analysis), is left for functions whose first block is in a loop. The trace is fresh for each
+//! call, and the pullback reads it with cursors: it may be called any number of times. The pullback runs the blocks
+//! backwards. Adjoints are slots, which [`mem2reg`] turns into values.
 //!
-//! What has identity (arrays, references, mutable structs) goes forward with its shadow, to which the pullback adds in place
-//! and which holds at last the cotangent of what was in the object first. The pullback takes back the changes that the
-//! function made to memory; if there are such, it can be called once. Cotangents of values are trees of floats, of which
-//! each has its own adjoint.
+//! What has identity (arrays, references, mutable structs) goes forward with its shadow, to which the pullback adds in
+//! place and which holds at last the cotangent of what was in the object first. The pullback takes back the changes
+//! that the function made to memory; if there are such, it can be called once. Cotangents of values are trees of
+//! floats, of which each has its own adjoint.
 //!
-//! What depends on the arguments by steps only (integers, comparisons, rounding) has no derivative and is computed as it
-//! was. What has no known derivative is refused where the result depends on it, as is what an exception holds
-//! that is caught; otherwise try/catch is [branches](crate::lower_exceptions).
+//! What depends on the arguments by steps only (integers, comparisons, rounding) has no derivative and is computed as
+//! it was. What has no known derivative is refused where the result depends on it, as is what an exception holds that
+//! is caught; otherwise try/catch is [branches](crate::lower_exceptions).
 
 mod activity;
 mod adjoints;
@@ -108,8 +109,9 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
 
 /// Adds the derivative of a function, and those of the functions that it calls, to their module.
 ///
-/// The types of the function's arguments must be known, or follow from [`infer_types::specialize`](crate::infer_types::specialize). What was generated is
-/// cleaned up: slots become values, and what is not needed is removed.
+/// The types of the function's arguments must be known, or follow from
+/// [`infer_types::specialize`](crate::infer_types::specialize). What was generated is cleaned up: slots become values,
+/// and what is not needed is removed.
 ///
 /// ```
 /// use bbcode::BBCode;
@@ -147,8 +149,8 @@ pub fn differentiate(module: &mut Module<BBCode>, name: &Name) -> Result<Derivat
 /// How what the pullback needs travels to it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Carrier {
-    /// In a trace: fields for blocks that run at most once, else one stack for each block (Mooncake). `f_fwd` returns the trace, and
-    /// `f_pb` takes it.
+    /// In a trace: fields for blocks that run at most once, else one stack for each block (Mooncake). `f_fwd` returns
+    /// the trace, and `f_pb` takes it.
     #[default]
     Stacks,
     /// In closures, and along the edges of the function in enums (Swift): `f_vjp`, which returns a pullback.
@@ -160,25 +162,28 @@ pub enum Carrier {
 pub struct Options {
     /// How what the pullback needs travels.
     pub carrier: Carrier,
-    /// The arguments with respect to which the function is differentiated, by their numbers: 2 is `_2`. `None` for all that
-    /// have tangents.
+    /// The arguments with respect to which the function is differentiated, by their numbers: 2 is `_2`. `None` for all
+    /// that have tangents.
     pub with_respect_to: Option<Vec<usize>>,
     /// Whether the function that takes a cotangent of the result is made, and not the one for the gradient of a float.
     pub vjp: bool,
-    /// Whether the function that adds the gradient into memory of the caller is made, for any result, and not the one for the gradient:
-    /// [`accumulate_gradient`](DerivativeNames::accumulate_gradient). With `vjp`, both are made.
+    /// Whether the function that adds the gradient into memory of the caller is made, for any result, and not the one
+    /// for the gradient: [`accumulate_gradient`](DerivativeNames::accumulate_gradient). With `vjp`, both are made.
     pub accumulate: bool,
-    /// Whether forward passes and pullbacks are left out that nothing calls any more, once they are part of the function for the gradient: it is
-    /// all that is there of most derivatives then, and the other [names](Derivative::names) name nothing. This does nothing where passes
-    /// stay apart: with `vjp`, with linear maps, and without [`Savings::one_function`].
+    /// Whether forward passes and pullbacks are left out that nothing calls any more, once they are part of the
+    /// function for the gradient: it is all that is there of most derivatives then, and the other
+    /// [names](Derivative::names) name nothing. This does nothing where passes stay apart: with `vjp`, with linear
+    /// maps, and without [`Savings::one_function`].
     pub only_joined: bool,
     /// What makes the derivative small.
     pub savings: Savings,
-    /// Whether loops are [checkpointed](checkpoint_loops): memory in proportion to the root of the number of rounds, at the price
-    /// of running their bodies once more. The gradient is the same, but for the order of a sum in few programs.
+    /// Whether loops are [checkpointed](checkpoint_loops): memory in proportion to the root of the number of rounds, at
+    /// the price of running their bodies once more. The gradient is the same, but for the order of a sum in few
+    /// programs.
     pub checkpoint: bool,
-    /// Whether cotangents may be added up in another order than that in which they come on the way back, which rounds them in another way: then
-    /// loops may have independent rounds (see [`Savings::independent_rounds`]) that read the same numbers.
+    /// Whether cotangents may be added up in another order than that in which they come on the way back, which rounds
+    /// them in another way: then loops may have independent rounds (see [`Savings::independent_rounds`]) that read the
+    /// same numbers.
     pub reassociate: bool,
 }
 
@@ -187,11 +192,13 @@ pub struct Options {
 pub struct Derivative {
     /// What its functions are called.
     pub names: DerivativeNames,
-    /// What is not wrong, but may not be what was meant: the result does not depend on the arguments, a loop is not checkpointed.
+    /// What is not wrong, but may not be what was meant: the result does not depend on the arguments, a loop is not
+    /// checkpointed.
     pub warnings: Vec<PassError>,
 }
 
-/// Adds the derivative of a function, as [`differentiate`] does, with respect to some of its arguments or for any result.
+/// Adds the derivative of a function, as [`differentiate`] does, with respect to some of its arguments or for any
+/// result.
 ///
 /// # Errors
 ///
@@ -281,8 +288,8 @@ fn add_derivative(module: &mut Module<BBCode>, name: &Name, options: &Options) -
     Ok(Added { derivative, passes, temporary, unclean })
 }
 
-/// As [`generate_all`], of the function with its loops as calls. Only what these call is added to the module: the function itself
-/// stays as it is.
+/// As [`generate_all`], of the function with its loops as calls. Only what these call is added to the module: the
+/// function itself stays as it is.
 fn generate_checkpointed(
     module: &Module<BBCode>,
     name: &Name,
@@ -293,7 +300,8 @@ fn generate_checkpointed(
     let (mut derivative, mut generated) = match generate_all(&prepared, name, options) {
         Ok(made) => made,
         Err(error) => {
-            // An error is told of the function as it was given. There is none if the segments are what cannot be differentiated.
+            // An error is told of the function as it was given. There is none if the segments are what cannot be
+            // differentiated.
             let (mut derivative, generated) = generate_all(module, name, options)?;
             derivative.warnings.push(error.with_help("no loop is checkpointed because of this"));
             return Ok((derivative, generated));
@@ -304,8 +312,8 @@ fn generate_checkpointed(
     Ok((derivative, generated))
 }
 
-/// Adds the VJPs of functions with respect to parameters, with linear maps, and those of the functions that they call, to their
-/// module, and tells which these are.
+/// Adds the VJPs of functions with respect to parameters, with linear maps, and those of the functions that they call,
+/// to their module, and tells which these are.
 ///
 /// # Errors
 ///
@@ -338,8 +346,8 @@ fn add(module: &mut Module<BBCode>, name: &Name, generated: Generated) -> Result
     clean.try_for_each(|name| clean_up(module, name))
 }
 
-/// Makes the traces of functions that call themselves mutable: the tangents of immutable structs that hold themselves are known only at
-/// run time, so that the derivative of the derivative could not be compiled.
+/// Makes the traces of functions that call themselves mutable: the tangents of immutable structs that hold themselves
+/// are known only at run time, so that the derivative of the derivative could not be compiled.
 fn give_identity(module: &mut Module<BBCode>, types: &[Name]) {
     let recursive = module.recursive_types();
     for name in types.iter().filter(|name| recursive.contains(*name)) {
@@ -368,7 +376,8 @@ struct Generated {
     passes: Vec<MadeFunction>,
     /// What is not kept, once it is part of other functions.
     temporary: Vec<Temporary>,
-    /// Those of the functions that need no cleaning up, as they are called once, and become part of another one that will be cleaned up.
+    /// Those of the functions that need no cleaning up, as they are called once, and become part of another one that
+    /// will be cleaned up.
     unclean: Vec<Name>,
     /// The rounds of loops of which the derivatives are called.
     rounds: Vec<Round>,
@@ -445,7 +454,8 @@ fn generate_vjps(
     })
 }
 
-/// Makes a derivative, and gives those that it calls. Of what was asked for itself there are the options, and where warnings go.
+/// Makes a derivative, and gives those that it calls. Of what was asked for itself there are the options, and where
+/// warnings go.
 fn generate(
     derivation: &Derivation<'_>,
     signature: &Signature,
@@ -540,7 +550,8 @@ fn generate(
     Ok(called)
 }
 
-/// Refuses a function of which the program has registered a derivative that cannot be called here. With linear maps it would have been called, did it fit what is wanted.
+/// Refuses a function of which the program has registered a derivative that cannot be called here. With linear maps it
+/// would have been called, did it fit what is wanted.
 fn refuse_registered(derivation: &Derivation<'_>, signature: &Signature, function: &Name) -> Result<(), PassError> {
     let Some(registered) = derivation.registered.get(signature.function).iter().find(|other| !other.generated) else {
         return Ok(());
@@ -658,8 +669,8 @@ fn check_root(
     Ok(())
 }
 
-/// For each function of a module whether it, or what it calls, may make an integer of the bits of a float; functions with
-/// derivative rules aside.
+/// For each function of a module whether it, or what it calls, may make an integer of the bits of a float; functions
+/// with derivative rules aside.
 pub(crate) fn takers_of_bits(module: &Module<BBCode>, rules: &RuleTable) -> Vec<bool> {
     let all: Vec<usize> = (0..module.functions().len()).collect();
     let summaries = summary::Summaries::of(module, rules, &all, None);

@@ -1,20 +1,21 @@
-//! The derivative rules of primitives: written in IR text, in the folder `rules/`, and read from there; and those that a
-//! host, or a user, adds for functions.
+//! The derivative rules of primitives: written in IR text, in the folder `rules/`, and read from there; and those that
+//! a host, or a user, adds for functions.
 //!
-//! A rule for a primitive is a function of one block that calls primitives only. `NAME_vjp(args…, out, seed)` gives from the
-//! arguments of the primitive, its result and the cotangent of the result a tuple of the cotangents of the arguments,
-//! `nothing` for those that have none. `NAME_jvp(args…, out, tangents…)` gives the tangent of the result. What stands behind
-//! `_vjp_` tells rules for different types of arguments apart.
+//! A rule for a primitive is a function of one block that calls primitives only. `NAME_vjp(args…, out, seed)` gives
+//! from the arguments of the primitive, its result and the cotangent of the result a tuple of the cotangents of the
+//! arguments, `nothing` for those that have none. `NAME_jvp(args…, out, tangents…)` gives the tangent of the result.
+//! What stands behind `_vjp_` tells rules for different types of arguments apart.
 //!
 //! The types `T` and `U` stand for any float type, `I` for any integer type, `Any` for any type; `N`, `M` and `K` in
 //! `Array{T, N}` for any rank. Literals are of the type `T`.
 //!
 //! # Arrays
 //!
-//! The cotangent of an array is in its shadow, an array of the same type and dimensions, or `nothing` if it holds no floats. `NAME_vjp(args…, out, seed,
-//! shadows…)` takes, behind the seed, the shadow of each argument whose type is an array, in order, and then that of the
-//! result if that is one; the seed is `nothing` then. It adds to the shadows of the arguments in place, and its
-//! tuple has `nothing` for them. While it runs, memory is as it was right after the call of the primitive.
+//! The cotangent of an array is in its shadow, an array of the same type and dimensions, or `nothing` if it holds no
+//! floats. `NAME_vjp(args…, out, seed, shadows…)` takes, behind the seed, the shadow of each argument whose type is an
+//! array, in order, and then that of the result if that is one; the seed is `nothing` then. It adds to the shadows of
+//! the arguments in place, and its tuple has `nothing` for them. While it runs, memory is as it was right after the
+//! call of the primitive.
 //!
 //! A primitive whose name ends in `!` changes its first operand, and returns it. Its VJP turns the shadow of that
 //! operand from the cotangent of what is in it afterwards to that of what was in it before; the shadow of the result
@@ -23,20 +24,21 @@
 //!
 //! # Rules of functions
 //!
-//! A module may have [rules of its own](Module::add_rule), for primitives, the host's and the built-in ones, and for its
-//! functions. One for a function may have any control flow and call functions: it is called where the
-//! derivative of the function would be. It takes the parameters that a rule for a primitive takes, and:
+//! A module may have [rules of its own](Module::add_rule), for primitives, the host's and the built-in ones, and for
+//! its functions. One for a function may have any control flow and call functions: it is called where the derivative of
+//! the function would be. It takes the parameters that a rule for a primitive takes, and:
 //!
-//! - What can be changed and is no array has `nothing` in the tuple, and no shadow among the parameters: nothing flows to it. Or the
-//!   rule takes a shadow for each argument that is or holds what can be changed, not for arrays alone.
-//! - The seed of a result that is or holds what can be changed, and is no array, is its tangent: the shadows of what can be changed, and
-//!   cotangents for its floats.
-//! - What can be changed in the result is new, and the arguments stay as they are: reverse mode refuses a function with a rule that is seen
-//!   to change some, or to give one back. Of what it calls and is not known, such as C functions, it is taken that it does not.
+//! - What can be changed and is no array has `nothing` in the tuple, and no shadow among the parameters: nothing flows
+//!   to it. Or the rule takes a shadow for each argument that is or holds what can be changed, not for arrays alone.
+//! - The seed of a result that is or holds what can be changed, and is no array, is its tangent: the shadows of what
+//!   can be changed, and cotangents for its floats.
+//! - What can be changed in the result is new, and the arguments stay as they are: reverse mode refuses a function with
+//!   a rule that is seen to change some, or to give one back. Of what it calls and is not known, such as C functions,
+//!   it is taken that it does not.
 //! - `nothing` for a float says that nothing flows to it.
 //!
-//! The types are those of the function, without variables. `NAME` may be the name of a function as it stands in the module, `f(::Float64)` included; or
-//! what it is a method of, if the types of the rule say which method.
+//! The types are those of the function, without variables. `NAME` may be the name of a function as it stands in the
+//! module, `f(::Float64)` included; or what it is a method of, if the types of the rule say which method.
 
 mod bindings;
 mod entry;
@@ -70,8 +72,8 @@ const STANDARD: &[(&str, &str)] = &[
 /// The rules for functions of Julia's library that come with bbkit.
 const LIBRARY: &str = include_str!("../rules/library.ir");
 
-/// By the start of the names of the functions for which there are such rules: what they call, and what a function of the same name that a
-/// user wrote does not.
+/// By the start of the names of the functions for which there are such rules: what they call, and what a function of
+/// the same name that a user wrote does not.
 const OF_THE_LIBRARY: &[(&str, &str)] =
     &[("sincos(", "Base.Math.sincos_domain_error("), ("rem2pi(", "Base.Math.paynehanek(")];
 
@@ -104,7 +106,8 @@ pub struct Rule {
     pub argtypes: Vec<Type>,
     /// The rule as it is written.
     pub function: Function<IRCode>,
-    /// What the rule of a primitive returns: one operand an argument (VJP), or the tangent (JVP). Empty for that of a function.
+    /// What the rule of a primitive returns: one operand an argument (VJP), or the tangent (JVP). Empty for that of a
+    /// function.
     pub outputs: Vec<Operand<Positions>>,
     /// For each argument, the parameter that is its shadow, as index into the argument types of the rule's body, where
     /// that of `_2` is 1. `None` for arguments without one, and in a JVP.
@@ -149,8 +152,9 @@ impl RuleTable {
         TABLE.as_ref().map_err(Clone::clone)
     }
 
-    /// The rules for a module: its own, if it has any, and behind them those that come with bbkit, for functions of Julia's
-    /// library only where the module has these. Of several rules that take the same arguments, the first counts.
+    /// The rules for a module: its own, if it has any, and behind them those that come with bbkit, for functions of
+    /// Julia's library only where the module has these. Of several rules that take the same arguments, the first
+    /// counts.
     ///
     /// # Errors
     ///
@@ -181,7 +185,8 @@ impl RuleTable {
         Ok(Cow::Owned(table))
     }
 
-    /// The rules for the primitives of a module: its own and those that come with bbkit. The bodies of the module's functions do not matter.
+    /// The rules for the primitives of a module: its own and those that come with bbkit. The bodies of the module's
+    /// functions do not matter.
     ///
     /// # Errors
     ///
@@ -269,8 +274,8 @@ impl RuleTable {
         })
     }
 
-    /// The rule for the function of the module of this name, called with arguments of these types. A type that is not known
-    /// fits where the function itself says what it takes.
+    /// The rule for the function of the module of this name, called with arguments of these types. A type that is not
+    /// known fits where the function itself says what it takes.
     pub fn find_function(&self, function: &Name, kind: RuleKind, argtypes: &[Type]) -> Option<Arc<Rule>> {
         let indices = self.by_function.get(&(function.clone(), kind))?;
         let mut rules = indices.iter().filter_map(|&index| self.rules.get(index)?.rule());
@@ -330,7 +335,8 @@ impl Rule {
         reading::target_name(&self.target)
     }
 
-    /// The name by which derivatives call the rule of a function: its own may be that of a function of the program, or of a derivative.
+    /// The name by which derivatives call the rule of a function: its own may be that of a function of the program, or
+    /// of a derivative.
     pub fn called_name(&self) -> Name {
         format!("{}_rule", self.function.name).into()
     }
@@ -352,12 +358,12 @@ impl Rule {
         Some(bindings)
     }
 
-    /// Which parameters of a primitive's rule its outputs of these indices need, and which of its statements. The output of an
-    /// argument that is an array is what is done to its shadow. For a primitive that changes its first operand, the first is to be
-    /// among them.
+    /// Which parameters of a primitive's rule its outputs of these indices need, and which of its statements. The
+    /// output of an argument that is an array is what is done to its shadow. For a primitive that changes its first
+    /// operand, the first is to be among them.
     ///
-    /// What changes the shadow of an argument is needed for the output of that argument only; what changes another parameter
-    /// is needed always; and what changes a value is needed where the value is.
+    /// What changes the shadow of an argument is needed for the output of that argument only; what changes another
+    /// parameter is needed always; and what changes a value is needed where the value is.
     pub fn slice(&self, outputs: &[usize]) -> Cow<'_, Slice> {
         let set = outputs.iter().try_fold(0, |set, &output| (output < OUTPUTS_KEPT).then_some(set | 1 << output));
         match set.and_then(|set: usize| self.slices.get(set)) {
@@ -401,7 +407,8 @@ impl Rule {
         slice
     }
 
-    /// Which parameters the outputs of these indices need if some of the statements need not be executed, as their values are known.
+    /// Which parameters the outputs of these indices need if some of the statements need not be executed, as their
+    /// values are known.
     pub(crate) fn parameters_without(&self, outputs: &[usize], known: impl Fn(usize) -> bool) -> Vec<bool> {
         let slice = self.slice(outputs);
         let mut parameters = vec![false; slice.parameters.len()];

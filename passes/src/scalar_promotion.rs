@@ -16,27 +16,27 @@ use crate::{PassError, PassResult};
 /// The pass's name on the command line.
 pub const NAME: &str = "scalar-promotion";
 
-/// Indices that differ by less are compared as if integers had no bounds: no array is so long that the sum of such a number and an
-/// index into it would leave 64 bits.
+/// Indices that differ by less are compared as if integers had no bounds: no array is so long that the sum of such a
+/// number and an index into it would leave 64 bits.
 const NEAR: i64 = 1 << 32;
 
-/// Keeps an element of an array in a value while an innermost loop runs that reads it and stores to it on every round: it is loaded
-/// before the loop, is a φ at the header, and is stored where control leaves the loop. True if there was one. In the loop, copies
-/// stand where the loads and stores were.
+/// Keeps an element of an array in a value while an innermost loop runs that reads it and stores to it on every round:
+/// it is loaded before the loop, is a φ at the header, and is stored where control leaves the loop. True if there was
+/// one. In the loop, copies stand where the loads and stores were.
 ///
-/// Nobody must be able to tell: the array was made in the function, outside of the loop, and everything that is done with it
-/// there are loads, stores, questions about its size and returning it, so that no callee and no exception shows what is in it. The
-/// index does not change in the loop, and every other access of the array in the loop has the same index or
-/// one that is seen to be another: by a constant that was added, or as the counter of the loop stays below or above it
-/// (`loop_ranges.rs`). The first load comes before all in the loop that may fail, so that it fails as before if there is no such
-/// element.
+/// Nobody must be able to tell: the array was made in the function, outside of the loop, and everything that is done
+/// with it there are loads, stores, questions about its size and returning it, so that no callee and no exception shows
+/// what is in it. The index does not change in the loop, and every other access of the array in the loop has the same
+/// index or one that is seen to be another: by a constant that was added, or as the counter of the loop stays below or
+/// above it (`loop_ranges.rs`). The first load comes before all in the loop that may fail, so that it fails as before
+/// if there is no such element.
 ///
-/// Left alone are elements that hold objects, accesses that are not made on every round, loops that are irreducible or with others
-/// inside, and functions with try/catch.
+/// Left alone are elements that hold objects, accesses that are not made on every round, loops that are irreducible or
+/// with others inside, and functions with try/catch.
 ///
 /// This is the scalar promotion of memory in LLVM's loop-invariant code motion; Lu and Cooper, *Register Promotion in C
-/// Programs* (1997). It takes time linear in the function, but for loops that access an array at several places: these are compared with
-/// each other.
+/// Programs* (1997). It takes time linear in the function, but for loops that access an array at several places: these
+/// are compared with each other.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let graph = bb.cfg();
     let loops = graph.loops();
@@ -82,7 +82,8 @@ struct Access {
     block: BlockId,
 }
 
-/// An element that is kept in a value while a loop runs: its loads and stores, in the order in which each round makes them.
+/// An element that is kept in a value while a loop runs: its loads and stores, in the order in which each round makes
+/// them.
 type Promotion = Vec<Access>;
 
 /// An innermost loop.
@@ -265,7 +266,8 @@ impl Search<'_> {
         }
         let counter = another.root.as_ref().and_then(Operand::as_value);
         let Some(range) = counter.and_then(|counter| ranges.range(of.id, &of.blocks, counter)) else { return false };
-        // There is an element at the index, so that it is small; what differs little from it does so as integers without bounds do.
+        // There is an element at the index, so that it is small; what differs little from it does so as integers
+        // without bounds do.
         let beyond = |bound: &Operand<Ids>| {
             let difference = ranges.sum(bound).minus(&index)?;
             let near = |number: i64| (-NEAR..=NEAR).contains(&number);

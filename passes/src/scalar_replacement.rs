@@ -21,20 +21,21 @@ const LAYERS: usize = 8;
 
 /// Replaces tuples, immutable structs and enums by their parts where they are taken apart. True if there was one.
 ///
-/// A `getfield`, `is_case` or `payload` of an object that was just made is what it was made from, whatever else becomes of the object.
-/// A φ of objects becomes φs of those of their parts that are asked for, if all that happens to it is being taken apart, or going
-/// into other such φs, around loops too. For an enum one of the parts is its case: a `Bool` if there are two, else a
-/// number; where a case has no such payload, the φ is undefined. Objects that nobody uses any more are removed.
+/// A `getfield`, `is_case` or `payload` of an object that was just made is what it was made from, whatever else becomes
+/// of the object. A φ of objects becomes φs of those of their parts that are asked for, if all that happens to it is
+/// being taken apart, or going into other such φs, around loops too. For an enum one of the parts is its case: a `Bool`
+/// if there are two, else a number; where a case has no such payload, the φ is undefined. Objects that nobody uses any
+/// more are removed.
 ///
-/// What stays: objects that come from elsewhere (arguments, memory, calls); a φ that is returned, stored or given to a call; a
-/// `payload` of a φ that is not seen to be of that case, as it would throw — seen is what all objects are that go into
-/// the φ, and what an `is_case` of the same φ found that a goto-if-not on the way there asked; objects of more than 64 parts; what
-/// is copied before it is taken apart, as `copy-propagation` removes copies. Mutable structs and references stay too: what is
-/// stored in them can be seen through other names.
+/// What stays: objects that come from elsewhere (arguments, memory, calls); a φ that is returned, stored or given to a
+/// call; a `payload` of a φ that is not seen to be of that case, as it would throw — seen is what all objects are that
+/// go into the φ, and what an `is_case` of the same φ found that a goto-if-not on the way there asked; objects of more
+/// than 64 parts; what is copied before it is taken apart, as `copy-propagation` removes copies. Mutable structs and
+/// references stay too: what is stored in them can be seen through other names.
 ///
-/// In the manner of Muchnick, *Advanced Compiler Design and Implementation* (1997), 12.2, on SSA form, where aggregates in φs are
-/// looked at optimistically: each is taken to be one that can be taken apart until something shows that it is not. It takes
-/// time linear in the function and in the φs that are made, at most 64 for one.
+/// In the manner of Muchnick, *Advanced Compiler Design and Implementation* (1997), 12.2, on SSA form, where aggregates
+/// in φs are looked at optimistically: each is taken to be one that can be taken apart until something shows that it is
+/// not. It takes time linear in the function and in the φs that are made, at most 64 for one.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let mut changed = bb.remove_unreachable_blocks();
     for _ in 0..LAYERS {

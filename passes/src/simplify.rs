@@ -12,8 +12,9 @@ use crate::{
 /// The pass's name on the command line.
 pub const NAME: &str = "simplify";
 
-/// One round, in this order: closures give way to what they capture and calls to what is called, and then each function is cleaned up. Objects in objects may hold the
-/// same part on several ways, of which there would be a φ for each, and more with each round: of φs that are the same one is kept.
+/// One round, in this order: closures give way to what they capture and calls to what is called, and then each function
+/// is cleaned up. Objects in objects may hold the same part on several ways, of which there would be a φ for each, and
+/// more with each round: of φs that are the same one is kept.
 const ROUND: &[Run] = &[
     Run::Function(closure_folding::run),
     Run::Module(inlining::run),
@@ -33,11 +34,12 @@ const ROUND: &[Run] = &[
 /// Each round looks through one more layer of calls, closures and objects; few programs have more than some.
 const ROUNDS: usize = 8;
 
-/// Inlines, folds and specialises closures, and takes objects apart until nothing changes, at most eight times. True if something did. With a function
-/// given, others stay as they are.
+/// Inlines, folds and specialises closures, and takes objects apart until nothing changes, at most eight times. True if
+/// something did. With a function given, others stay as they are.
 ///
-/// This is what comes after [`closure_specialization`], which is part of it as inlining shows more closures: of a derivative with linear maps of code without
-/// loops it leaves no closure, enum or tuple between the forward pass and the pullback.
+/// This is what comes after [`closure_specialization`], which is part of it as inlining shows more closures: of a
+/// derivative with linear maps of code without loops it leaves no closure, enum or tuple between the forward pass and
+/// the pullback.
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
     let mut changed = false;
     for _ in 0..ROUNDS {

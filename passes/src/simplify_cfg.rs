@@ -56,15 +56,16 @@ pub(crate) fn fill_empty_blocks(bb: &mut BBCode) {
 fn forward_empty_blocks(bb: &mut BBCode) -> bool {
     nothings(bb).apply(bb);
     let graph = bb.cfg();
-    // Both kept up to date, as forwarding one block changes the predecessors of the next; they may name blocks that are gone.
+    // Both kept up to date, as forwarding one block changes the predecessors of the next; they may name blocks that are
+    // gone.
     let mut preds: HashMap<BlockId, Vec<BlockId>> =
         graph.order().iter().map(|&block| (block, graph.predecessors(block).collect())).collect();
     let mut brings: HashSet<(BlockId, BlockId)> = HashSet::new();
     for &block in graph.order().iter().filter(|&&block| bb.phi_nodes(block).next().is_some()) {
         brings.extend(graph.predecessors(block).map(|pred| (block, pred)));
     }
-    // Where what goes to a block that is gone goes instead. Switches are rewritten at the end, each once: one may go to very many
-    // such blocks.
+    // Where what goes to a block that is gone goes instead. Switches are rewritten at the end, each once: one may go to
+    // very many such blocks.
     let mut gone: SecondaryMap<BlockId, BlockId> = SecondaryMap::new();
     // For φs in a block, what they are to name in the place of a block that is gone.
     let mut instead: HashMap<(BlockId, BlockId), Vec<BlockId>> = HashMap::new();
@@ -115,8 +116,8 @@ fn forward_empty_blocks(bb: &mut BBCode) -> bool {
     changed
 }
 
-/// The blocks but the entry, each behind the one to which alone control goes on from it: what goes to a chain of empty blocks is sent on once then, and not by
-/// each of them.
+/// The blocks but the entry, each behind the one to which alone control goes on from it: what goes to a chain of empty
+/// blocks is sent on once then, and not by each of them.
 fn targets_first(bb: &BBCode, order: &[BlockId]) -> Vec<BlockId> {
     let mut sorted = Vec::with_capacity(order.len());
     let mut seen: SecondaryMap<BlockId, ()> = SecondaryMap::new();
@@ -132,8 +133,8 @@ fn targets_first(bb: &BBCode, order: &[BlockId]) -> Vec<BlockId> {
     sorted
 }
 
-/// All values that are `nothing`, copies of copies included: a copy is a `nothing` itself when what it copies has been replaced, and
-/// goes with its block.
+/// All values that are `nothing`, copies of copies included: a copy is a `nothing` itself when what it copies has been
+/// replaced, and goes with its block.
 fn nothings(bb: &BBCode) -> Replacements {
     let mut known = Replacements::new();
     let (mut found, mut copies) = (Vec::new(), Vec::new());
@@ -161,7 +162,8 @@ fn nothings(bb: &BBCode) -> Replacements {
     nothings
 }
 
-/// Lets φs name the blocks from which control comes now. What came by a block that is gone may have come to it by another such.
+/// Lets φs name the blocks from which control comes now. What came by a block that is gone may have come to it by
+/// another such.
 fn rename_forwarded(
     bb: &mut BBCode,
     forwarded: &[(BlockId, BlockId)],

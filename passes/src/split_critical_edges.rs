@@ -9,13 +9,13 @@ use crate::manager::Context;
 /// The pass's name on the command line.
 pub const NAME: &str = "split-critical-edges";
 
-/// Puts a block with a goto on every edge that goes from a block with several successors to a block with several predecessors, so
-/// that there is a place where code runs only if control goes that way. φs take from the new block what they took
-/// from the old. True if there was such an edge.
+/// Puts a block with a goto on every edge that goes from a block with several successors to a block with several
+/// predecessors, so that there is a place where code runs only if control goes that way. φs take from the new block
+/// what they took from the old. True if there was such an edge.
 ///
-/// The entry counts as having one predecessor more: control comes from outside. Left alone are edges that cannot be split: an
-/// exception's, as control leaves the `try` region in the middle of a block, and those that the terminator does not
-/// imply; also those of blocks that are not reached. Linear in the function and in the φ entries.
+/// The entry counts as having one predecessor more: control comes from outside. Left alone are edges that cannot be
+/// split: an exception's, as control leaves the `try` region in the middle of a block, and those that the terminator
+/// does not imply; also those of blocks that are not reached. Linear in the function and in the φ entries.
 pub fn run(bb: &mut BBCode, _: &Context<'_>) -> PassResult {
     let graph = bb.cfg();
     let reachable = graph.reachable();

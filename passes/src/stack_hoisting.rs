@@ -12,7 +12,8 @@ use crate::preheaders::{Preheaders, closed_loops};
 /// The pass's name on the command line.
 pub const NAME: &str = "stack-hoisting";
 
-/// Makes a stack that is new on every round of a loop before the loop, and empties it where it was made. True if there was one.
+/// Makes a stack that is new on every round of a loop before the loop, and empties it where it was made. True if there
+/// was one.
 ///
 /// ```text
 /// loop                                 %1 = new_stack(Float64)
@@ -22,9 +23,10 @@ pub const NAME: &str = "stack-hoisting";
 ///                                      end
 /// ```
 ///
-/// Nobody may have the stack of a round before: it is used by operations on stacks only. Each use comes behind the statement that
-/// makes it, so that it sees the stack of its own round. So what rounds push is put where the rounds before put theirs, and no memory is taken for it
-/// again. It goes before the outermost loop before which a block can be put. Takes time linear in the function.
+/// Nobody may have the stack of a round before: it is used by operations on stacks only. Each use comes behind the
+/// statement that makes it, so that it sees the stack of its own round. So what rounds push is put where the rounds
+/// before put theirs, and no memory is taken for it again. It goes before the outermost loop before which a block can
+/// be put. Takes time linear in the function.
 ///
 /// Made for derivatives that are to be compiled: neither mode differentiates `stack_empty!`.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {

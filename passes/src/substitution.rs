@@ -31,8 +31,8 @@ impl Substitution {
         known.unwrap_or(operand).clone()
     }
 
-    /// Puts an empty statement at the end of a block, to be [filled](Self::fill) when all statements of the copy have a name: they may use what stands
-    /// behind them.
+    /// Puts an empty statement at the end of a block, to be [filled](Self::fill) when all statements of the copy have a
+    /// name: they may use what stands behind them.
     pub(crate) fn allot(
         &mut self,
         to: &mut BBCode,

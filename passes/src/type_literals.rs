@@ -11,9 +11,9 @@ pub const NAME: &str = "type-literals";
 
 /// Turns `Int64` literals into those of another integer type where their use needs that. True if there was one.
 ///
-/// Julia prints `Int32(5)` as `5` in a listing, so a listing read back has an `Int64` there. Where the other operand of an intrinsic, the
-/// type of a φ or of an invoke's parameter, or the type of the result says that only another width makes sense, the
-/// literal is given that. No program in which the literals had their widths is changed.
+/// Julia prints `Int32(5)` as `5` in a listing, so a listing read back has an `Int64` there. Where the other operand of
+/// an intrinsic, the type of a φ or of an invoke's parameter, or the type of the result says that only another width
+/// makes sense, the literal is given that. No program in which the literals had their widths is changed.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let ids: Vec<InstId> = bb.all_insts().map(|(id, _)| id).collect();
     let mut changed = false;

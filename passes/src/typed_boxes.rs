@@ -14,10 +14,14 @@ use crate::{PassError, PassResult};
 /// The pass's name on the command line.
 pub const NAME: &str = "typed-boxes";
 
-/// Where all that is in a `Core.Box` is of one type `T`, makes it a `Core.Box{T}`, a mutable struct whose field is of that type. True if there was such a box.
+/// Where all that is in a `Core.Box` is of one type `T`, makes it a `Core.Box{T}`, a mutable struct whose field is of
+/// that type. True if there was such a box.
 ///
-/// Boxes are followed as in [`captured_types`](crate::captured_types). A box that goes where it is not followed, or in which nothing may be when it is read, stays what it is. So does what may come from outside: what arguments of the function named hold, and of functions that no other one
-/// calls. A box that is made empty is made where something is put in first, if that comes before everything else that is done with it. Structs and global constants that hold such boxes are declared with the new type.
+/// Boxes are followed as in [`captured_types`](crate::captured_types). A box that goes where it is not followed, or in
+/// which nothing may be when it is read, stays what it is. So does what may come from outside: what arguments of the
+/// function named hold, and of functions that no other one calls. A box that is made empty is made where something is
+/// put in first, if that comes before everything else that is done with it. Structs and global constants that hold such
+/// boxes are declared with the new type.
 ///
 /// # Errors
 ///
@@ -125,8 +129,8 @@ fn typed(ty: &Type) -> String {
     format!("{BOX}{{{ty}}}")
 }
 
-/// By class, the one type of all that is in the boxes, for classes of which that is known, and of which something is in all of them. Boxes in structs that come
-/// `from_outside` are left out.
+/// By class, the one type of all that is in the boxes, for classes of which that is known, and of which something is in
+/// all of them. Boxes in structs that come `from_outside` are left out.
 fn contents(
     boxes: &Boxes,
     module: &Module<BBCode>,
@@ -182,8 +186,8 @@ fn contents_operand(stmt: &Stmt<Ids>) -> Option<&Operand<Ids>> {
     }
 }
 
-/// By the statements that make boxes without contents, those that put something in first: before everything else that is done with the box there, and
-/// once for each box.
+/// By the statements that make boxes without contents, those that put something in first: before everything else that
+/// is done with the box there, and once for each box.
 type FirstStores = HashMap<(Name, InstId), InstId>;
 
 fn first_stores(module: &Module<BBCode>, boxes: &Boxes) -> FirstStores {

@@ -1,5 +1,5 @@
-//! Lets calls of which the run chooses the method, by the types of the arguments, choose it by branches, as Julia's compiler does where there are few; and
-//! accesses to fields of values of several types.
+//! Lets calls of which the run chooses the method, by the types of the arguments, choose it by branches, as Julia's
+//! compiler does where there are few; and accesses to fields of values of several types.
 
 use std::cell::OnceCell;
 
@@ -19,15 +19,18 @@ use crate::{PassError, PassResult};
 /// The pass's name on the command line.
 pub const NAME: &str = "union-splitting";
 
-/// Turns calls of functions of which the module has methods, and calls of objects, into calls of these methods where the types of the arguments or of the object are not
-/// known: `Core.isa` asks for the types of one method after the other, the most specific one first, and the calls take what they are known to be then. So does `getfield` of what is one of several tuples
-/// or structs. Where none fits it is an error when the program runs, as it was; what may be a function that is called as a value stays such a call. True if there
-/// was such a call in the functions that it was run on: in the one of this name, or in all.
+/// Turns calls of functions of which the module has methods, and calls of objects, into calls of these methods where
+/// the types of the arguments or of the object are not known: `Core.isa` asks for the types of one method after the
+/// other, the most specific one first, and the calls take what they are known to be then. So does `getfield` of what is
+/// one of several tuples or structs. Where none fits it is an error when the program runs, as it was; what may be a
+/// function that is called as a value stays such a call. True if there was such a call in the functions that it was run
+/// on: in the one of this name, or in all.
 ///
-/// The run can ask for types of which values have no other, more exact one; where it would have to ask for another type, or the program does not tell which of two
-/// methods is more specific, the call stays as it is. So does that of a primitive, but where there is a method for each combination of types, arithmetic
-/// on what is no number left aside, which fails; or for a struct that is asked for elements: that is called without a question. What may be an array or `nothing` has
-/// elements if it is an array.
+/// The run can ask for types of which values have no other, more exact one; where it would have to ask for another
+/// type, or the program does not tell which of two methods is more specific, the call stays as it is. So does that of a
+/// primitive, but where there is a method for each combination of types, arithmetic on what is no number left aside,
+/// which fails; or for a struct that is asked for elements: that is called without a question. What may be an array or
+/// `nothing` has elements if it is an array.
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
     let chosen: Vec<Name> = match function {
         Some(name) => vec![name.clone()],
@@ -92,7 +95,8 @@ pub(crate) struct Split {
 }
 
 impl Split {
-    /// That of a call which has these ways, and this for the rest, if the last way asks for anything; `None` if there is no way.
+    /// That of a call which has these ways, and this for the rest, if the last way asks for anything; `None` if there
+    /// is no way.
     pub(crate) fn of(inst: &Instruction<Ids>, ways: Vec<Way>, rest: Rest) -> Option<Split> {
         let Stmt::Call(call) = &inst.stmt else { return None };
         let rest = if ways.last()?.tests.is_empty() { Rest::LastWay } else { rest };
@@ -252,8 +256,8 @@ impl Splitter<'_> {
         fails.then_some((ways, Rest::FailingCall))
     }
 
-    /// The ways of a call of a primitive where what is asked for its elements is an array or `nothing`, which has none. The primitive is for arrays
-    /// also where the module has methods for them.
+    /// The ways of a call of a primitive where what is asked for its elements is an array or `nothing`, which has none.
+    /// The primitive is for arrays also where the module has methods for them.
     fn arrays_or_nothing(&self, primitive: &Primitive, given: &[Type]) -> Option<Vec<Way>> {
         let (Type::Union(members), others) = given.split_first().filter(|_| primitive.is_of_elements())? else {
             return None;
@@ -280,7 +284,8 @@ impl Splitter<'_> {
         choices(self.module, self.objects.methods.get(object).into_iter().flatten().copied(), given)
     }
 
-    /// The method that a call of a primitive is where what is asked for its elements is no array, but a struct of the module.
+    /// The method that a call of a primitive is where what is asked for its elements is no array, but a struct of the
+    /// module.
     fn method_of_structs(&self, primitive: &Primitive, given: &[Type]) -> Option<&Name> {
         let of = given.first().filter(|_| primitive.is_of_elements())?;
         self.module.struct_fields(of).filter(|_| is_exact(self.module, of))?;
@@ -288,7 +293,8 @@ impl Splitter<'_> {
         Some(&self.module.functions().get(method)?.name)
     }
 
-    /// What becomes of a call of an object of this type, if the types of the arguments decide which of its methods that is.
+    /// What becomes of a call of an object of this type, if the types of the arguments decide which of its methods that
+    /// is.
     fn methods_of_object(&self, inst: &Instruction<Ids>, object: &Type, given: &[Type]) -> Option<Split> {
         // What holds nothing is not looked at by its methods.
         let holds_nothing = self.module.struct_fields(object).is_none_or(|fields| fields.is_empty());

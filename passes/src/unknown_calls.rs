@@ -10,16 +10,17 @@ use crate::{PassError, PassResult, copy_elements};
 /// The pass's name on the command line.
 pub const NAME: &str = "unknown-calls";
 
-/// Ends the code behind each call of a function that is neither in the module nor a primitive, and behind each call of a foreign function of which nothing
-/// is known, where a run can return without them. True if there was one.
+/// Ends the code behind each call of a function that is neither in the module nor a primitive, and behind each call of
+/// a foreign function of which nothing is known, where a run can return without them. True if there was one.
 ///
-/// Such a call is an error when it runs, so what stands behind it does not. That matters to derivatives: code that chooses between methods when it runs, as
-/// much of Julia's library does, has ways that these arguments never take. Where every run that returns would come to such a call the code stays as it is, so
-/// that whoever asks for its derivative learns at once what is missing. In functions that catch errors, and in listings that do not say their own name, which
-/// may be the one that is called, everything stays, too.
+/// Such a call is an error when it runs, so what stands behind it does not. That matters to derivatives: code that
+/// chooses between methods when it runs, as much of Julia's library does, has ways that these arguments never take.
+/// Where every run that returns would come to such a call the code stays as it is, so that whoever asks for its
+/// derivative learns at once what is missing. In functions that catch errors, and in listings that do not say their own
+/// name, which may be the one that is called, everything stays, too.
 ///
-/// So does a call of arithmetic, or of a function of arrays, on what is `nothing` where it stands: Julia has no such methods. Its compiler writes such calls where it
-/// has asked whether a value is of another type.
+/// So does a call of arithmetic, or of a function of arrays, on what is `nothing` where it stands: Julia has no such
+/// methods. Its compiler writes such calls where it has asked whether a value is of another type.
 ///
 /// Foreign functions that copy elements are known to [`copy_elements`], which this does first.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
@@ -70,7 +71,8 @@ fn is_unknown(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
         (_, Stmt::Expr(expr)) => expr.head == Head::Foreigncall,
         (Some(Callee::Unknown(path)), Stmt::Call(_) | Stmt::Invoke(_)) => {
             let name = path.rsplit('.').next().unwrap_or(&path);
-            // What calls others with the elements of tuples is done by the interpreter, which chooses between methods, too.
+            // What calls others with the elements of tuples is done by the interpreter, which chooses between methods,
+            // too.
             !path.starts_with("Core._apply") && module.methods(&path).is_empty() && module.methods(name).is_empty()
         }
         _ => false,
@@ -97,7 +99,8 @@ fn without_method_for_nothing<'s>(module: &Module<BBCode>, stmt: &'s Stmt<Ids>) 
     }
 }
 
-/// Whether an operand is `nothing` in a block: by its type, or as the branches say by which control gets there from the blocks that have no other way.
+/// Whether an operand is `nothing` in a block: by its type, or as the branches say by which control gets there from the
+/// blocks that have no other way.
 fn is_nothing(bb: &BBCode, module: &Module<BBCode>, block: BlockId, operand: &Operand<Ids>) -> bool {
     /// No compiler asks longer before.
     const MOST_BLOCKS: usize = 16;

@@ -8,8 +8,8 @@ use crate::manager::Context;
 /// The pass's name on the command line.
 pub const NAME: &str = "unreachable-code";
 
-/// Removes every block that the entry does not reach, and what the φs and φᶜs of the others take from them. True if there
-/// was one.
+/// Removes every block that the entry does not reach, and what the φs and φᶜs of the others take from them. True if
+/// there was one.
 ///
 /// A φ that is left with one edge stays a φ.
 pub fn run(bb: &mut BBCode, _: &Context<'_>) -> PassResult {

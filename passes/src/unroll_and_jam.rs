@@ -16,7 +16,8 @@ use crate::{PassError, PassResult};
 /// The pass's name on the command line.
 pub const NAME: &str = "unroll-and-jam";
 
-/// Runs an inner loop that adds something up for several rounds of the loop around it at once. True if there was such a loop.
+/// Runs an inner loop that adds something up for several rounds of the loop around it at once. True if there was such a
+/// loop.
 ///
 /// ```text
 /// for i in 1:n                            for i in 1:n
@@ -35,20 +36,24 @@ pub const NAME: &str = "unroll-and-jam";
 ///                                         end
 /// ```
 ///
-/// Sums of floats are chains in which each addition waits for the one before. Of several chains, one is computed while the others wait; and what
-/// is the same in all rounds, like `x[j]`, is loaded once. All is computed in the order in which it was: no bit changes.
+/// Sums of floats are chains in which each addition waits for the one before. Of several chains, one is computed while
+/// the others wait; and what is the same in all rounds, like `x[j]`, is loaded once. All is computed in the order in
+/// which it was: no bit changes.
 ///
-/// Four rounds are run at once where the inner loop has as many rounds in each, two where it may have more in one: that one does the rest alone.
+/// Four rounds are run at once where the inner loop has as many rounds in each, two where it may have more in one: that
+/// one does the rest alone.
 ///
-/// The inner loop does nothing but compute and load, from arrays of numbers that are made outside of both, and ends where a counter is the same as a bound, as
-/// loops over ranges do. What later rounds start with, and whether there are any, is computed when the inner loop is entered; so it must not depend on
-/// what the rest of the round does. That may store to arrays and work on stacks. Before several rounds are run it is looked whether all
-/// elements are there that they load, and whether arrays share memory (`mightalias`) of which one is loaded from and the other stored to, where that is not
-/// seen; if so, the loop is run for one round.
+/// The inner loop does nothing but compute and load, from arrays of numbers that are made outside of both, and ends
+/// where a counter is the same as a bound, as loops over ranges do. What later rounds start with, and whether there are
+/// any, is computed when the inner loop is entered; so it must not depend on what the rest of the round does. That may
+/// store to arrays and work on stacks. Before several rounds are run it is looked whether all elements are there that
+/// they load, and whether arrays share memory (`mightalias`) of which one is loaded from and the other stored to, where
+/// that is not seen; if so, the loop is run for one round.
 ///
-/// The transformation is Callahan, Cocke and Kennedy, *Estimating interlock and improving balance for pipelined architectures* (1988); sums
-/// are carried to the rounds that they are of, rather than the rests of rounds being joined. Takes time linear in the function. Left
-/// alone are loops that are irreducible or gone around from several blocks, inner loops with branches, and functions with try/catch.
+/// The transformation is Callahan, Cocke and Kennedy, *Estimating interlock and improving balance for pipelined
+/// architectures* (1988); sums are carried to the rounds that they are of, rather than the rests of rounds being
+/// joined. Takes time linear in the function. Left alone are loops that are irreducible or gone around from several
+/// blocks, inner loops with branches, and functions with try/catch.
 ///
 /// ```
 /// use bbcode::BBCode;

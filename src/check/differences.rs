@@ -31,9 +31,10 @@ fn tolerance(single: bool) -> f64 {
     if single { 1e-2 } else { 1e-5 }
 }
 
-/// Compares a gradient of numbers with central differences of several steps; for each argument that step counts which agrees best, as
-/// a large one has an error of its own and a small one drowns in rounding. Where the last bit of the value alone is more than the difference
-/// may be off by, a step does not count; if none does, differences say nothing of the argument.
+/// Compares a gradient of numbers with central differences of several steps; for each argument that step counts which
+/// agrees best, as a large one has an error of its own and a small one drowns in rounding. Where the last bit of the
+/// value alone is more than the difference may be off by, a step does not count; if none does, differences say nothing
+/// of the argument.
 ///
 /// # Errors
 ///

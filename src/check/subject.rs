@@ -192,8 +192,8 @@ impl<'s> Subject<'s> {
         floats.into_iter().map(|float| epsilon(self.module, &Type::from(float))).fold(f64::EPSILON, f64::max)
     }
 
-    /// The steps of differences along a direction, from a tenth down; where some number is smaller than the finest of these can tell,
-    /// fractions of it as well, as far as rounding leaves the value accurate to this tolerance there.
+    /// The steps of differences along a direction, from a tenth down; where some number is smaller than the finest of
+    /// these can tell, fractions of it as well, as far as rounding leaves the value accurate to this tolerance there.
     pub(super) fn steps(&self, tolerance: f64, scale: f64) -> Vec<f64> {
         let finest = if self.has_small_floats() { 4 } else { 8 };
         let powers = || (1..=finest).map(|digits| 10f64.powi(-digits));

@@ -1,7 +1,7 @@
 //! In which order the arguments of a listing come that names them but does not declare them.
 //!
-//! A `CodeInfo` shows arguments by name in most places and by number (`_2`) in the others, and nowhere which name is which
-//! number.
+//! A `CodeInfo` shows arguments by name in most places and by number (`_2`) in the others, and nowhere which name is
+//! which number.
 
 use bbkit::Input;
 use exec::Machine;
@@ -64,7 +64,8 @@ pub(super) fn order_of_names(input: &Input, args: &Json) -> Option<Found> {
     Some(found)
 }
 
-/// Warns of a listing that is to become another one, and of which it was guessed which argument is which: where that is printed, all have numbers.
+/// Warns of a listing that is to become another one, and of which it was guessed which argument is which: where that is
+/// printed, all have numbers.
 pub(super) fn warn_of_guess(input: &Input) {
     let functions = input.module.functions().iter().zip(&input.maps);
     let Some((function, map)) = functions.into_iter().find(|(_, map)| map.headerless) else { return };

@@ -17,20 +17,23 @@ pub(crate) struct CallOptions {
     /// The function; a listing without header is given this name, so that its calls of itself are found.
     #[arg(long = "fn", value_name = "NAME")]
     pub(crate) function: Option<String>,
-    /// The arguments `_2`, `_3`, …: a JSON array, or an object by name. A number takes the type of its parameter, else it
-    /// is a Float64 if it is written with a point or an exponent, else an Int64. "NaN", "Infinity" and "-Infinity" are
-    /// strings; a matrix is a list of its columns; a tuple, a struct or a Ref is a list of its fields, or an object by name;
-    /// a case of an enum is {"case": [payload]}, a closure {"function": "f", "captured": [values]}.
+    /// The arguments `_2`, `_3`, …: a JSON array, or an object by name. A number takes the type of its parameter, else
+    /// it is a Float64 if it is written with a point or an exponent, else an Int64. "NaN", "Infinity" and "-Infinity"
+    /// are strings; a matrix is a list of its columns; a tuple, a struct or a Ref is a list of its fields, or an object
+    /// by name; a case of an enum is {"case": [payload]}, a closure {"function": "f", "captured": [values]}.
     #[arg(long, value_name = "JSON", default_value = "[]")]
     pub(crate) args: String,
-    /// What the function is called on, if it is the method of a closure or of a callable struct: a list of its fields, or an object
-    /// by name. It becomes the first argument, `_2`, named `self`; all other options count and name it with the others.
+    /// What the function is called on, if it is the method of a closure or of a callable struct: a list of its fields,
+    /// or an object by name. It becomes the first argument, `_2`, named `self`; all other options count and name it
+    /// with the others.
     #[arg(long = "self", value_name = "JSON")]
     pub(crate) called_on: Option<String>,
-    /// The names of the arguments `_2`, `_3`, … of a listing without header, which does not say in which order they come.
+    /// The names of the arguments `_2`, `_3`, … of a listing without header, which does not say in which order they
+    /// come.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) params: Vec<String>,
-    /// Stop after so many statements: a billion, if nothing is said. Native code does not count them: with `--engine auto` the interpreter runs then.
+    /// Stop after so many statements: a billion, if nothing is said. Native code does not count them: with `--engine
+    /// auto` the interpreter runs then.
     #[arg(long, value_name = "N")]
     pub(crate) max_steps: Option<u64>,
 }

@@ -13,8 +13,8 @@ use super::{Failure, diagnose};
 /// What a derivative is with respect to.
 #[derive(Args)]
 pub(crate) struct WithRespectTo {
-    /// Differentiate with respect to these only: arguments by number or name, or fields of them (`x,model.weights,_3.1`).
-    /// The gradient has an entry for each, in this order.
+    /// Differentiate with respect to these only: arguments by number or name, or fields of them
+    /// (`x,model.weights,_3.1`). The gradient has an entry for each, in this order.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) wrt: Vec<String>,
 }
@@ -22,11 +22,12 @@ pub(crate) struct WithRespectTo {
 /// How what a pullback needs travels to it.
 #[derive(Args)]
 pub(crate) struct CarrierOption {
-    /// How what the pullback needs travels to it: on stacks, one for each block (Mooncake), or in closures and enums (Swift).
+    /// How what the pullback needs travels to it: on stacks, one for each block (Mooncake), or in closures and enums
+    /// (Swift).
     #[arg(long, value_enum, value_name = "CARRIER", default_value = "stacks")]
     carrier: CarrierName,
-    /// Checkpoint loops: hold memory for about √(2n) of n rounds at a time, and run their bodies once more. The gradient is the same, but
-    /// for the order of a sum in few programs. Loops of which this is not possible are named.
+    /// Checkpoint loops: hold memory for about √(2n) of n rounds at a time, and run their bodies once more. The
+    /// gradient is the same, but for the order of a sum in few programs. Loops of which this is not possible are named.
     #[arg(long)]
     checkpoint: bool,
 }
@@ -53,8 +54,8 @@ impl CarrierOption {
 /// What makes the derivative small.
 #[derive(Args)]
 pub(crate) struct SavingsOption {
-    /// Without these techniques that make the derivative small: `one-function`, `recompute` and others, or `all`. Their names
-    /// are those of the lines of --stats.
+    /// Without these techniques that make the derivative small: `one-function`, `recompute` and others, or `all`. Their
+    /// names are those of the lines of --stats.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     without: Vec<String>,
 }

@@ -12,11 +12,10 @@ use super::{Failure, fail, read_once, select, try_output};
 
 /// Compare two programs up to renaming, and show what changed.
 ///
-/// Names of values and blocks, the order of blocks and that of φs make no difference, nor do the names of two functions that are all that the
-/// two files have. A row of the first program only has a
-/// `-` before it, one of the second a `+`; what was changed is both. Rows are in the names of the second program, `%a5`
-/// and `#a5` being what only the first has. As with diff(1), the exit status is 0 if there is no difference, 1 if there is
-/// one, 2 if something went wrong.
+/// Names of values and blocks, the order of blocks and that of φs make no difference, nor do the names of two functions
+/// that are all that the two files have. A row of the first program only has a `-` before it, one of the second a `+`;
+/// what was changed is both. Rows are in the names of the second program, `%a5` and `#a5` being what only the first
+/// has. As with diff(1), the exit status is 0 if there is no difference, 1 if there is one, 2 if something went wrong.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

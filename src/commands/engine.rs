@@ -9,11 +9,12 @@ use super::{Failure, fail, say};
 /// What runs a program.
 #[derive(Args)]
 pub(crate) struct EngineOptions {
-    /// What runs the program: the interpreter, which counts and traces; machine code; or machine code where all that is called can be
-    /// compiled, else the interpreter. The results are the same.
+    /// What runs the program: the interpreter, which counts and traces; machine code; or machine code where all that is
+    /// called can be compiled, else the interpreter. The results are the same.
     #[arg(long, value_enum, value_name = "ENGINE", default_value = "interp")]
     engine: EngineName,
-    /// Say on standard error what has run the program, why it was not native code, and with which statements the interpreter helped.
+    /// Say on standard error what has run the program, why it was not native code, and with which statements the
+    /// interpreter helped.
     #[arg(long)]
     explain: bool,
 }

@@ -51,12 +51,12 @@ pub(crate) struct Grad {
     /// there is no tangent.
     #[arg(long)]
     json: bool,
-    /// Check the derivative: against central differences and forward mode, and what it does to memory. Fail if something is
-    /// not right.
+    /// Check the derivative: against central differences and forward mode, and what it does to memory. Fail if
+    /// something is not right.
     #[arg(long)]
     check: bool,
-    /// Count what the function and its gradient do: statements executed, values saved, objects made, memory taken; and what
-    /// is saved with more and more of the techniques that make it small.
+    /// Count what the function and its gradient do: statements executed, values saved, objects made, memory taken; and
+    /// what is saved with more and more of the techniques that make it small.
     #[arg(long)]
     stats: bool,
     /// Print the functions of the derivative before the result; with --json, to standard error.
@@ -77,7 +77,8 @@ impl Grad {
         let limits = self.call.limits();
         let options = self.with_respect_to.options(limits).carrier(self.carrier.get()).savings(self.savings.get()?);
         let options = options.checkpoint(self.carrier.checkpoint()).engine(self.engine.get(&self.call)?);
-        // A derivative that is not right may leave the arguments changed, and what is compared with it is to start from the same.
+        // A derivative that is not right may leave the arguments changed, and what is compared with it is to start from
+        // the same.
         let machine = Machine::new(&input.module);
         let own = || machine.copies(&args).map_err(|kind| Failure::new(kind.to_string()));
         let statistics = match self.stats {

@@ -12,8 +12,8 @@ use super::matrix::{json_labels, json_row, json_rows};
 use super::rules::RuleOptions;
 use super::{Failure, output};
 
-/// The second derivatives of a function whose result is a float, with respect to all floats of its arguments, by forward mode over reverse
-/// mode.
+/// The second derivatives of a function whose result is a float, with respect to all floats of its arguments, by
+/// forward mode over reverse mode.
 #[derive(Args)]
 #[command(
     name = "hessian",
@@ -38,8 +38,8 @@ pub(crate) struct HessianCommand {
     engine: EngineOptions,
     #[command(flatten)]
     columns: Columns,
-    /// Print {"value": …, "labels": […], "gradient": […], "hessian": [[…], …], "asymmetry": …, "chunk": …}: where rows and columns
-    /// are, and the rows of the matrix.
+    /// Print {"value": …, "labels": […], "gradient": […], "hessian": [[…], …], "asymmetry": …, "chunk": …}: where rows
+    /// and columns are, and the rows of the matrix.
     #[arg(long)]
     json: bool,
 }

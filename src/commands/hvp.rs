@@ -13,10 +13,12 @@ use super::jvp::{direction, shown};
 use super::rules::RuleOptions;
 use super::{Failure, before_result, output};
 
-/// The value of a function, its gradient, and the product of its Hessian and a vector, by forward mode over reverse mode.
+/// The value of a function, its gradient, and the product of its Hessian and a vector, by forward mode over reverse
+/// mode.
 ///
-/// The vector has one tangent an argument: a number for a float, a list for an array and for the fields of a tuple or a struct, null where
-/// there is none. null in the place of an argument that has one is zero. What this costs does not depend on how many arguments there are.
+/// The vector has one tangent an argument: a number for a float, a list for an array and for the fields of a tuple or a
+/// struct, null where there is none. null in the place of an argument that has one is zero. What this costs does not
+/// depend on how many arguments there are.
 #[derive(Args)]
 #[command(
     name = "hvp",
@@ -39,7 +41,8 @@ pub(crate) struct HvpCommand {
     /// The vector: a JSON array of the tangents of the arguments.
     #[arg(long, value_name = "JSON")]
     vector: String,
-    /// Print {"value": …, "gradient": […], "product": […]}: one entry for each argument, null where there is no tangent.
+    /// Print {"value": …, "gradient": […], "product": […]}: one entry for each argument, null where there is no
+    /// tangent.
     #[arg(long)]
     json: bool,
     /// Print the functions of the derivatives before the result; with --json, to standard error.

@@ -12,8 +12,9 @@ use super::{Failure, output};
 
 /// The derivatives of all floats of a function's result with respect to all floats of its arguments.
 ///
-/// A row is a float of the result, a column one of the arguments; arrays, tuples and structs are taken apart in their order, and each
-/// object once. Forward mode computes columns, several directions at once, and reverse mode rows, each with a run of its own.
+/// A row is a float of the result, a column one of the arguments; arrays, tuples and structs are taken apart in their
+/// order, and each object once. Forward mode computes columns, several directions at once, and reverse mode rows, each
+/// with a run of its own.
 #[derive(Args)]
 #[command(
     name = "jacobian",
@@ -40,11 +41,12 @@ pub(crate) struct JacobianCommand {
     engine: EngineOptions,
     #[command(flatten)]
     columns: Columns,
-    /// By columns, by rows, or as the result has floats: forward where these are as many as those of the arguments or more, else reverse.
+    /// By columns, by rows, or as the result has floats: forward where these are as many as those of the arguments or
+    /// more, else reverse.
     #[arg(long, value_enum, value_name = "MODE", default_value = "auto")]
     mode: ModeOption,
-    /// Print {"value": …, "rows": […], "columns": […], "jacobian": [[…], …], "mode": …, "chunk": …}: where the rows and columns are,
-    /// and the rows of the matrix.
+    /// Print {"value": …, "rows": […], "columns": […], "jacobian": [[…], …], "mode": …, "chunk": …}: where the rows and
+    /// columns are, and the rows of the matrix.
     #[arg(long)]
     json: bool,
 }
@@ -52,8 +54,8 @@ pub(crate) struct JacobianCommand {
 /// Which columns a matrix has, and how many are computed at once.
 #[derive(Args)]
 pub(crate) struct Columns {
-    /// Differentiate with respect to these only: arguments by number or name, or fields of them (`x,model.weights,_3.1`). Columns keep the
-    /// order of the arguments.
+    /// Differentiate with respect to these only: arguments by number or name, or fields of them
+    /// (`x,model.weights,_3.1`). Columns keep the order of the arguments.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     wrt: Vec<String>,
     /// The most directions that forward mode takes at once; 8, if nothing is said.

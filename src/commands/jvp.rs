@@ -15,9 +15,9 @@ use super::{Failure, before_result, fail, output};
 
 /// The value of a function and its derivative in a direction, by forward-mode differentiation.
 ///
-/// A direction has one tangent an argument: a number for a float, a list for an array and for the fields of a tuple or a struct, null where
-/// there is none. null in the place of an argument that has one is zero; with respect to a number that is null in all directions the function is
-/// not differentiated.
+/// A direction has one tangent an argument: a number for a float, a list for an array and for the fields of a tuple or
+/// a struct, null where there is none. null in the place of an argument that has one is zero; with respect to a number
+/// that is null in all directions the function is not differentiated.
 #[derive(Args)]
 #[command(
     name = "jvp",

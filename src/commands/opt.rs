@@ -47,10 +47,10 @@ pub(crate) struct Opt {
     /// Tell how long each pass took, on standard error.
     #[arg(long)]
     time_passes: bool,
-    /// Run the function on the arguments before the first pass and after the last, and tell on standard error what it did
-    /// each time: statements executed, closures, enums and other objects made, allocations, bytes. It must give the same both
-    /// times. Without a name it is the function of --fn, else the only one there is. With closure-specialization among the
-    /// passes, tell why closures stay; with checkpoint-loops, which loops do.
+    /// Run the function on the arguments before the first pass and after the last, and tell on standard error what it
+    /// did each time: statements executed, closures, enums and other objects made, allocations, bytes. It must give the
+    /// same both times. Without a name it is the function of --fn, else the only one there is. With
+    /// closure-specialization among the passes, tell why closures stay; with checkpoint-loops, which loops do.
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     stats: Option<String>,
     /// The arguments for --stats: a JSON array, or an object by name, as `bbkit run` takes them.
@@ -59,8 +59,8 @@ pub(crate) struct Opt {
     /// Stop a run for --stats after so many statements.
     #[arg(long, value_name = "N", requires = "stats")]
     max_steps: Option<u64>,
-    /// Run only the first N steps, where a pass on one function is a step, and tell which they are: to find by bisection
-    /// the step that breaks a program.
+    /// Run only the first N steps, where a pass on one function is a step, and tell which they are: to find by
+    /// bisection the step that breaks a program.
     #[arg(long, value_name = "N")]
     opt_bisect_limit: Option<usize>,
 }

@@ -14,10 +14,10 @@ use super::{Failure, fail, output, say, select, verified};
 
 /// Shrink a program as long as a command finds it interesting: delta debugging on the code itself.
 ///
-/// The command is run by `sh -c` for each candidate, `{}` being the path of a file with the candidate. As with C-Reduce, a
-/// candidate is interesting if the command exits with 0; with --fails, if it does not, but for 126 and 127, by which the shell says that
-/// it cannot run the command. The smallest interesting program
-/// goes to standard output, what becomes of it meanwhile to standard error.
+/// The command is run by `sh -c` for each candidate, `{}` being the path of a file with the candidate. As with
+/// C-Reduce, a candidate is interesting if the command exits with 0; with --fails, if it does not, but for 126 and 127,
+/// by which the shell says that it cannot run the command. The smallest interesting program goes to standard output,
+/// what becomes of it meanwhile to standard error.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -9,8 +9,9 @@ use super::{Failure, read_once};
 /// Where derivative rules are read from.
 #[derive(Args)]
 pub(crate) struct RuleOptions {
-    /// A file of derivative rules in IR text, `NAME_vjp(args…, out, seed, shadows…)` and `NAME_jvp(args…, out, tangents…)`, for
-    /// functions of the program and for primitives; they come before those that are built in. May be given several times.
+    /// A file of derivative rules in IR text, `NAME_vjp(args…, out, seed, shadows…)` and `NAME_jvp(args…, out,
+    /// tangents…)`, for functions of the program and for primitives; they come before those that are built in. May be
+    /// given several times.
     #[arg(long = "rules", value_name = "FILE")]
     rules: Vec<String>,
 }

@@ -31,8 +31,9 @@ pub(crate) struct Show {
     /// `bbkit`, with everything that Julia omits, so that it can be read back exactly.
     #[arg(long, default_value = "julia", value_parser = style)]
     style: Style,
-    /// Say of each statement whether it is active (differentiated), only varied (it depends on the arguments, but no result
-    /// depends on it) or only useful (a result depends on it, but it does not depend on the arguments), for reverse mode.
+    /// Say of each statement whether it is active (differentiated), only varied (it depends on the arguments, but no
+    /// result depends on it) or only useful (a result depends on it, but it does not depend on the arguments), for
+    /// reverse mode.
     #[arg(long)]
     activity: bool,
     /// With --activity: with respect to these arguments only, by number or name. A field stands for its argument.

@@ -14,8 +14,8 @@ use super::{Failure, before_result, output};
 
 /// The value of a function and the cotangents of its arguments, from a cotangent of its result.
 ///
-/// The seed has the shape of the result: a number for a float, a list for an array, a list of the fields for a tuple or a
-/// struct (or an object by field name), with null for what has no tangent.
+/// The seed has the shape of the result: a number for a float, a list for an array, a list of the fields for a tuple or
+/// a struct (or an object by field name), with null for what has no tangent.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

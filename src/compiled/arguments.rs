@@ -4,8 +4,8 @@ use exec::native::Argument;
 use ircode::{Scalar, ScalarType};
 use smallvec::SmallVec;
 
-/// Arguments as they are passed to native code. So many need no memory of their own: eight with their shadows and the cotangent,
-/// and the tangents of all of these.
+/// Arguments as they are passed to native code. So many need no memory of their own: eight with their shadows and the
+/// cotangent, and the tangents of all of these.
 pub(super) type List<'a> = SmallVec<[Argument<'a>; 34]>;
 
 /// Places for derivatives.
@@ -13,9 +13,10 @@ pub(super) type Places<'a> = SmallVec<[Output<'a>; 8]>;
 
 /// An argument: a number, a slice, or whatever else an [`Argument`] is.
 ///
-/// A `&[f64]` is a vector that stays as it is: a function that changes it works on a copy. A `&mut [f64]` is one that the caller sees
-/// changed. A `Float32` is an `f32`. An array of several dimensions is an [`Argument::Array`], and a tuple of floats an [`Argument::Fields`].
-/// Numbers of other types are [`Scalar`]s: were there `i32` and others here, a literal would not be an `Int64`.
+/// A `&[f64]` is a vector that stays as it is: a function that changes it works on a copy. A `&mut [f64]` is one that
+/// the caller sees changed. A `Float32` is an `f32`. An array of several dimensions is an [`Argument::Array`], and a
+/// tuple of floats an [`Argument::Fields`]. Numbers of other types are [`Scalar`]s: were there `i32` and others here, a
+/// literal would not be an `Int64`.
 pub trait IntoArgument<'a> {
     /// The argument.
     fn into_argument(self) -> Argument<'a>;
@@ -124,7 +125,8 @@ impl<'a> Arguments<'a> for () {
 pub enum Output<'a> {
     /// That of a `Float64`.
     Number(&'a mut f64),
-    /// That of an array of `Float64`, its first dimension running fastest, or of a tuple of them, in the order of its fields.
+    /// That of an array of `Float64`, its first dimension running fastest, or of a tuple of them, in the order of its
+    /// fields.
     Numbers(&'a mut [f64]),
     /// That of a `Float32`.
     Number32(&'a mut f32),

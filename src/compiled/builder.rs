@@ -74,8 +74,8 @@ impl<'m, T: Compilable> Builder<'m, T> {
         self
     }
 
-    /// With respect to these arguments, counted from 0, in this order. Without it, with respect to all that are floats, arrays of
-    /// floats, or tuples and immutable structs of `Float64`s.
+    /// With respect to these arguments, counted from 0, in this order. Without it, with respect to all that are floats,
+    /// arrays of floats, or tuples and immutable structs of `Float64`s.
     pub fn wrt(self, arguments: impl IntoIterator<Item = usize>) -> Self {
         self.with(|settings| settings.wrt = Some(arguments.into_iter().collect()))
     }
@@ -100,15 +100,16 @@ impl<'m, T: Compilable> Builder<'m, T> {
         self.with(|settings| settings.checkpoint = checkpoint)
     }
 
-    /// With [subnormal numbers taken for zero](Program::flush_subnormals): much faster where adjoints decay to such numbers.
+    /// With [subnormal numbers taken for zero](Program::flush_subnormals): much faster where adjoints decay to such
+    /// numbers.
     pub fn flush_subnormals(self, flush: bool) -> Self {
         self.with(|settings| settings.flush_subnormals = flush)
     }
 
-    /// With derivatives that may be rounded in another order than in the interpreter, which is faster: adjoints that loops carry are
-    /// [multiplied by one number a round](passes::preaccumulation), what is added to an element several times is
-    /// [added up first](passes::increment_merging), and rounds that read the same numbers may be reversed
-    /// [as soon as they were run](reverse_mode::Options::reassociate). The value may be rounded otherwise, too.
+    /// With derivatives that may be rounded in another order than in the interpreter, which is faster: adjoints that
+    /// loops carry are [multiplied by one number a round](passes::preaccumulation), what is added to an element several
+    /// times is [added up first](passes::increment_merging), and rounds that read the same numbers may be reversed [as
+    /// soon as they were run](reverse_mode::Options::reassociate). The value may be rounded otherwise, too.
     pub fn reassociate(self, reassociate: bool) -> Self {
         self.with(|settings| settings.reassociate = reassociate)
     }
@@ -134,7 +135,8 @@ impl<'m, T: Compilable> Builder<'m, T> {
         self.with(|settings| settings.effort = effort)
     }
 
-    /// Derives and compiles. This takes milliseconds; what it gives can be called as often as wanted, from several threads at once.
+    /// Derives and compiles. This takes milliseconds; what it gives can be called as often as wanted, from several
+    /// threads at once.
     ///
     /// # Errors
     ///
@@ -177,7 +179,8 @@ impl<'m, T: Compilable> Builder<'m, T> {
         }
     }
 
-    /// Compiles these functions of a module, of which the first is called with what the function itself takes, and more perhaps.
+    /// Compiles these functions of a module, of which the first is called with what the function itself takes, and more
+    /// perhaps.
     pub(super) fn program(
         &self,
         module: Module<BBCode>,

@@ -57,8 +57,8 @@ impl private::Make for Function {
 }
 
 impl Function {
-    /// Calls it. What it prints goes nowhere. The result must consist of numbers, or is left out; the fields of tuples and structs come one after the other.
-    /// An array is given by [`call_array`](Self::call_array).
+    /// Calls it. What it prints goes nowhere. The result must consist of numbers, or is left out; the fields of tuples
+    /// and structs come one after the other. An array is given by [`call_array`](Self::call_array).
     ///
     /// # Errors
     ///
@@ -67,8 +67,8 @@ impl Function {
         Ok(self.program.call_in_place(0, &mut list(args))?)
     }
 
-    /// Calls a function that returns an array of `Float64` or `Float32`, and gives its elements in memory order, the first dimension running
-    /// fastest.
+    /// Calls a function that returns an array of `Float64` or `Float32`, and gives its elements in memory order, the
+    /// first dimension running fastest.
     ///
     /// ```
     /// use bbkit::Differentiate;

@@ -58,8 +58,8 @@ impl private::Make for Gradient {
 }
 
 impl Gradient {
-    /// The value, of a `Float32` as the `f64` that it is. The gradient is written over what the places hold: one for each argument with
-    /// respect to which the function is differentiated, as long as that, and of its type.
+    /// The value, of a `Float32` as the `f64` that it is. The gradient is written over what the places hold: one for
+    /// each argument with respect to which the function is differentiated, as long as that, and of its type.
     ///
     /// An array that the function changes is as before after the call. Each argument counts as an array of its own.
     ///
@@ -81,7 +81,8 @@ impl Gradient {
         float_at(&numbers, 0)
     }
 
-    /// What is not wrong, but may not be what was meant: a loop that is not checkpointed, a result that does not depend on the arguments.
+    /// What is not wrong, but may not be what was meant: a loop that is not checkpointed, a result that does not depend
+    /// on the arguments.
     pub fn warnings(&self) -> &[PassError] {
         &self.warnings
     }
@@ -146,8 +147,8 @@ pub(super) fn push_shadows<'l, 'p: 'l>(
     }
 }
 
-/// Puts the cotangents of arguments that are no arrays, which begin at this number of the result, in their places. Gives the number
-/// behind the last.
+/// Puts the cotangents of arguments that are no arrays, which begin at this number of the result, in their places.
+/// Gives the number behind the last.
 pub(super) fn put_numbers(
     signature: &Signature,
     numbers: &Numbers,

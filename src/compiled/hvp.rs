@@ -13,8 +13,8 @@ use super::jvp::push_tangents;
 use super::signature::Signature;
 use super::{CallError, CompileError, pipeline};
 
-/// The value of a function, its gradient, and the product of its Hessian and a vector: forward mode over the function that computes value
-/// and gradient.
+/// The value of a function, its gradient, and the product of its Hessian and a vector: forward mode over the function
+/// that computes value and gradient.
 ///
 /// ```
 /// use bbkit::Differentiate;
@@ -68,8 +68,9 @@ impl private::Make for Hvp {
 }
 
 impl Hvp {
-    /// The value, of a `Float32` as the `f64` that it is. The gradient and the product of the Hessian with the vector are written over what the places hold: one for each argument
-    /// with respect to which the function is differentiated, as long as that; and the vector has a tangent for each.
+    /// The value, of a `Float32` as the `f64` that it is. The gradient and the product of the Hessian with the vector
+    /// are written over what the places hold: one for each argument with respect to which the function is
+    /// differentiated, as long as that; and the vector has a tangent for each.
     ///
     /// # Errors
     ///
@@ -103,7 +104,8 @@ impl Hvp {
         float_at(&numbers, 0)
     }
 
-    /// What is not wrong, but may not be what was meant: a loop that is not checkpointed, a result that does not depend on the arguments.
+    /// What is not wrong, but may not be what was meant: a loop that is not checkpointed, a result that does not depend
+    /// on the arguments.
     pub fn warnings(&self) -> &[PassError] {
         &self.warnings
     }

@@ -65,8 +65,8 @@ impl private::Make for Jvp {
 }
 
 impl Jvp {
-    /// The value, and its derivative in the direction of these tangents: one for each argument with respect to which the function is
-    /// differentiated, of the same form. Of a `Float32` they are the `f64`s that these are.
+    /// The value, and its derivative in the direction of these tangents: one for each argument with respect to which
+    /// the function is differentiated, of the same form. Of a `Float32` they are the `f64`s that these are.
     ///
     /// # Errors
     ///

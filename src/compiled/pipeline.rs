@@ -13,8 +13,8 @@ use passes::{
 
 type FunctionPass = fn(&mut BBCode, &Context<'_>) -> PassResult;
 
-/// For functions as they come from a listing or from Julia: generic arithmetic becomes intrinsics, slots become values, loops lose the
-/// flags that Julia's iteration leaves, and what is the same on every round goes before the loop.
+/// For functions as they come from a listing or from Julia: generic arithmetic becomes intrinsics, slots become values,
+/// loops lose the flags that Julia's iteration leaves, and what is the same on every round goes before the loop.
 const PRIMAL: &[FunctionPass] = &[
     unreachable_code::run,
     constant_folding::run,
@@ -55,7 +55,8 @@ const DERIVATIVE: &[FunctionPass] = &[
     stack_hoisting::run,
 ];
 
-/// Makes all functions of a module ready to be differentiated or compiled, of which the one named is called from outside.
+/// Makes all functions of a module ready to be differentiated or compiled, of which the one named is called from
+/// outside.
 ///
 /// # Errors
 ///
@@ -84,7 +85,8 @@ fn names(module: &Module<BBCode>) -> Vec<Name> {
     module.functions().iter().map(|function| function.name.clone()).collect()
 }
 
-/// Makes a derivative ready to be compiled: with [`unroll_and_jam`], which makes more code, if that is worth the effort; with [`preaccumulation`] and [`increment_merging`] if it may be rounded in another way.
+/// Makes a derivative ready to be compiled: with [`unroll_and_jam`], which makes more code, if that is worth the
+/// effort; with [`preaccumulation`] and [`increment_merging`] if it may be rounded in another way.
 ///
 /// # Errors
 ///

@@ -68,7 +68,8 @@ pub(super) fn float_type(ty: &Type) -> Option<ScalarType> {
     }
 }
 
-/// Whether types that are given for arguments are those of arguments that the function has, and that it does not declare otherwise.
+/// Whether types that are given for arguments are those of arguments that the function has, and that it does not
+/// declare otherwise.
 pub(super) fn check_types(module: &Module<BBCode>, name: &Name, types: &[Type]) -> Result<(), CompileError> {
     let Some(function) = module.function(name) else { return Err(CompileError::NoSuchFunction(name.clone())) };
     let declared: Vec<&Type> = match function.body.argtypes.get(1..).unwrap_or_default() {
@@ -130,7 +131,8 @@ pub(super) struct Signature {
 pub(super) type Counts = SmallVec<[usize; 8]>;
 
 impl Signature {
-    /// Shows of what is compiled with this signature which function it is, and with respect to what it is differentiated.
+    /// Shows of what is compiled with this signature which function it is, and with respect to what it is
+    /// differentiated.
     pub(super) fn debug(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
         f.debug_struct(name).field("function", &self.function).field("wrt", &self.wrt).finish_non_exhaustive()
     }

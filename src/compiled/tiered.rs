@@ -10,9 +10,9 @@ use exec::native::Effort;
 use super::CompileError;
 use super::builder::{Builder, Compilable};
 
-/// What was compiled with little effort, and is replaced by what a thread of its own meanwhile makes with full effort: tiered compilation,
-/// as virtual machines have it. It is called as what it holds. Both versions give the same, to the last bit, but where derivatives
-/// may be [rounded in another order](Builder::reassociate).
+/// What was compiled with little effort, and is replaced by what a thread of its own meanwhile makes with full effort:
+/// tiered compilation, as virtual machines have it. It is called as what it holds. Both versions give the same, to the
+/// last bit, but where derivatives may be [rounded in another order](Builder::reassociate).
 ///
 /// ```
 /// use bbkit::Differentiate;
@@ -33,8 +33,8 @@ use super::builder::{Builder, Compilable};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A call runs to its end in the version with which it began, and a [`Pullback`](super::Pullback) in that of its forward pass. The thread is not
-/// waited for where this is dropped; what it makes is dropped, too.
+/// A call runs to its end in the version with which it began, and a [`Pullback`](super::Pullback) in that of its
+/// forward pass. The thread is not waited for where this is dropped; what it makes is dropped, too.
 pub struct Tiered<T> {
     quick: T,
     full: Arc<OnceLock<T>>,
@@ -42,7 +42,8 @@ pub struct Tiered<T> {
 }
 
 impl<T: Compilable + Send + Sync + 'static> Builder<'_, T> {
-    /// Derives and compiles with [`Effort::Quick`], whatever [`effort`](Self::effort) says, and lets a thread do so with [`Effort::Full`].
+    /// Derives and compiles with [`Effort::Quick`], whatever [`effort`](Self::effort) says, and lets a thread do so
+    /// with [`Effort::Full`].
     ///
     /// If the system has no thread to give, or there is an error that has to do with effort only, what is there stays.
     ///

@@ -15,7 +15,8 @@ use super::signature::{Counts, Parameter, Signature};
 use super::{CallError, CompileError, pipeline};
 use crate::gradient::takes_back;
 
-/// The value of a function, a float, a tuple of `Float64`s or an array of floats, with a pullback to be called when its cotangent is known.
+/// The value of a function, a float, a tuple of `Float64`s or an array of floats, with a pullback to be called when its
+/// cotangent is known.
 ///
 /// ```
 /// use bbkit::Differentiate;
@@ -88,11 +89,13 @@ impl private::Make for Vjp {
 }
 
 impl Vjp {
-    /// Computes the value, and saves what its pullback needs. Slices are copied where they are needed later: nothing stays borrowed.
+    /// Computes the value, and saves what its pullback needs. Slices are copied where they are needed later: nothing
+    /// stays borrowed.
     ///
     /// # Errors
     ///
-    /// [`CallError`]. A `&mut` slice is refused: the pullback takes back what the function changes, which nobody could see.
+    /// [`CallError`]. A `&mut` slice is refused: the pullback takes back what the function changes, which nobody could
+    /// see.
     pub fn call<'a>(&self, args: impl Arguments<'a>) -> Result<Pullback<'_>, CallError> {
         let places = self.arrays();
         let mut lengths: SmallVec<[[usize; 1]; 8]> = SmallVec::new();
@@ -125,7 +128,8 @@ impl Vjp {
         arrays.filter_map(|(argument, _)| self.signature.position(argument)).collect()
     }
 
-    /// What is not wrong, but may not be what was meant: a loop that is not checkpointed, a result that does not depend on the arguments.
+    /// What is not wrong, but may not be what was meant: a loop that is not checkpointed, a result that does not depend
+    /// on the arguments.
     pub fn warnings(&self) -> &[PassError] {
         &self.warnings
     }
@@ -151,9 +155,9 @@ pub struct Pullback<'v> {
 }
 
 impl Pullback<'_> {
-    /// The value: one number if it is a float, those of its fields if it is a tuple, the elements of an array. A `Float32` is the `f64` that it is: of an array of
-    /// them each call makes a copy.
-    /// It stays when the pullback takes back what the function has changed.
+    /// The value: one number if it is a float, those of its fields if it is a tuple, the elements of an array. A
+    /// `Float32` is the `f64` that it is: of an array of them each call makes a copy. It stays when the pullback takes
+    /// back what the function has changed.
     pub fn value(&self) -> &[f64] {
         match (&self.vjp.value, &self.kept) {
             (Parameter::Floats(_), Some(kept)) => kept,
@@ -162,8 +166,9 @@ impl Pullback<'_> {
         }
     }
 
-    /// The cotangents of the arguments for this one of the value, which has as many numbers (rounded for a `Float32`), written over what the places hold. For several
-    /// seeds one after the other, unless the function changes memory, which the pullback takes back.
+    /// The cotangents of the arguments for this one of the value, which has as many numbers (rounded for a `Float32`),
+    /// written over what the places hold. For several seeds one after the other, unless the function changes memory,
+    /// which the pullback takes back.
     ///
     /// # Errors
     ///

@@ -8,11 +8,12 @@ const MOST_EDITS: usize = 128;
 
 /// Pairs of equal elements of two sequences, increasing in both.
 ///
-/// What is equal at both ends is paired first. In between, it is a longest common subsequence, by the algorithm of Myers
-/// ("An O(ND) Difference Algorithm and Its Variations", 1986), as long as no more than [`MOST_EDITS`] edits separate the
-/// two. Otherwise elements that occur as often in one as in the other are paired in order, the longest increasing run of
-/// these pairs is kept — patience diff, of which Bram Cohen's takes elements that occur once — and each gap is taken by
-/// itself. A library's diff would be bounded by the clock only, and its result would depend on the machine.
+/// What is equal at both ends is paired first. In between, it is a longest common subsequence, by the algorithm of
+/// Myers ("An O(ND) Difference Algorithm and Its Variations", 1986), as long as no more than [`MOST_EDITS`] edits
+/// separate the two. Otherwise elements that occur as often in one as in the other are paired in order, the longest
+/// increasing run of these pairs is kept — patience diff, of which Bram Cohen's takes elements that occur once — and
+/// each gap is taken by itself. A library's diff would be bounded by the clock only, and its result would depend on the
+/// machine.
 pub(super) fn align(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     let (a, b, start, tail) = trim(a, b, 0, 0, &mut pairs);
@@ -36,8 +37,8 @@ pub(super) fn align(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Aligns by the first keys; what these leave unpaired between two pairs, by the second; and so on. Each level holds one
-/// key an element of either sequence.
+/// Aligns by the first keys; what these leave unpaired between two pairs, by the second; and so on. Each level holds
+/// one key an element of either sequence.
 pub(super) fn align_levels<'a>(levels: impl IntoIterator<Item = (&'a [u64], &'a [u64])>) -> Vec<(usize, usize)> {
     let mut pairs: Vec<(usize, usize)> = Vec::new();
     for (a, b) in levels {
@@ -82,7 +83,8 @@ fn shortest_edit(a: &[u64], b: &[u64]) -> Option<Vec<(usize, usize)>> {
         return Some(Vec::new());
     }
     let most = MOST_EDITS.min(a.len() + b.len());
-    // How far the best path on diagonal k = x - y has come in `a`, at index k + most + 1; and what it was before each turn.
+    // How far the best path on diagonal k = x - y has come in `a`, at index k + most + 1; and what it was before each
+    // turn.
     let mut reach = vec![0usize; 2 * most + 3];
     let mut history: Vec<Vec<usize>> = Vec::new();
     let middle = most + 1;

@@ -50,8 +50,8 @@ pub(super) struct Matching {
     pub(super) statements: Pairing,
 }
 
-/// Matches two functions: exactly if they are equal up to renaming, and by likeness if not. With `all`, lines, flags and
-/// infos tell statements apart.
+/// Matches two functions: exactly if they are equal up to renaming, and by likeness if not. With `all`, lines, flags
+/// and infos tell statements apart.
 pub(super) fn matched(a: &Side<'_>, b: &Side<'_>, all: bool) -> Matching {
     let shapes = (shapes(a, all), shapes(b, all));
     isomorphism(a, b, (&shapes.0, &shapes.1), all).unwrap_or_else(|| matched_by_likeness(a, b, shapes))
@@ -121,7 +121,8 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Pairs the corresponding successors of the pairs from this one on, and so on; if asked, only those that are alike.
+    /// Pairs the corresponding successors of the pairs from this one on, and so on; if asked, only those that are
+    /// alike.
     fn follow(&mut self, mut at: usize, only_alike: bool) {
         while let Some(&(x, y)) = self.seen.get(at) {
             at += 1;

@@ -14,15 +14,16 @@ use super::side::{Side, SideBlock};
 /// The blocks, statements and entries of φs of both functions are one graph, of which each node has a colour: at first
 /// what it says without what it names (`shapes`, for statements), then also what colours are at the other ends of its
 /// edges in both directions, until no colour is split any more. That is colour refinement (the 1-dimensional method of
-/// Weisfeiler and Leman) with Hopcroft's rule that the largest part of a split colour need not be looked at again, which
-/// makes it O(m log n) (Cardon and Crochemore 1982; Berkholz, Bonsma and Grohe, "Tight Lower and Upper Bounds for the
-/// Complexity of Canonical Colour Refinement", 2017). As everything that the entry reaches has a place of its own, only
-/// what nothing tells apart shares a colour then: φs that nothing uses, blocks that nothing reaches. Of these one of
-/// each function is given a colour of their own, and so on. If the two turn out to differ after all — loops of different
-/// lengths may look the same to all of their blocks — it is taken back, and another one tried.
+/// Weisfeiler and Leman) with Hopcroft's rule that the largest part of a split colour need not be looked at again,
+/// which makes it O(m log n) (Cardon and Crochemore 1982; Berkholz, Bonsma and Grohe, "Tight Lower and Upper Bounds for
+/// the Complexity of Canonical Colour Refinement", 2017). As everything that the entry reaches has a place of its own,
+/// only what nothing tells apart shares a colour then: φs that nothing uses, blocks that nothing reaches. Of these one
+/// of each function is given a colour of their own, and so on. If the two turn out to differ after all — loops of
+/// different lengths may look the same to all of their blocks — it is taken back, and another one tried.
 ///
-/// With `all`, gotos in the same place must have the same attributes if both functions have one there. What tells blocks
-/// apart at once if all gotos are in both functions only makes some pairs of alike blocks better than others if not.
+/// With `all`, gotos in the same place must have the same attributes if both functions have one there. What tells
+/// blocks apart at once if all gotos are in both functions only makes some pairs of alike blocks better than others if
+/// not.
 pub(super) fn isomorphism(a: &Side<'_>, b: &Side<'_>, shapes: (&[u64], &[u64]), all: bool) -> Option<Matching> {
     let none = |side: &Side<'_>| vec![None; side.blocks.len()];
     let without = (none(a), none(b));

@@ -145,8 +145,8 @@ impl<'s, 'a> Comparison<'s, 'a> {
         (edges(&self.names_a(), &self.a.blocks[x].id), edges(&self.names_b(), &self.b.blocks[y].id))
     }
 
-    /// The blocks of the second function in their order, each of the first function's own behind the one that it follows
-    /// there.
+    /// The blocks of the second function in their order, each of the first function's own behind the one that it
+    /// follows there.
     fn body(&self, rows: &mut Vec<DiffRow>) {
         let mut removed: Vec<Vec<usize>> = vec![Vec::new(); self.b.blocks.len() + 1];
         let mut place = 0;

@@ -10,8 +10,9 @@ use slotmap::SecondaryMap;
 /// A function, numbered densely.
 ///
 /// Where control goes on at the end of a block is the same whether a goto says so or the layout: a final goto is no
-/// statement here, unless something that is not reached names it as if it had a value. A block with nothing but a goto, which only the fallthrough of one block leads to, is what laying out
-/// puts behind a goto-if-not: it counts as a part of that block.
+/// statement here, unless something that is not reached names it as if it had a value. A block with nothing but a goto,
+/// which only the fallthrough of one block leads to, is what laying out puts behind a goto-if-not: it counts as a part
+/// of that block.
 pub(super) struct Side<'a> {
     pub(super) bb: &'a BBCode,
     /// The blocks in layout order.

@@ -39,8 +39,8 @@ impl fmt::Display for SavingsReport {
     }
 }
 
-/// Runs the gradient on copies of the arguments without the techniques that make it small, and with one more each time, in the
-/// order of [`Savings::names`]; those that the options turn off stay off, and have no row.
+/// Runs the gradient on copies of the arguments without the techniques that make it small, and with one more each time,
+/// in the order of [`Savings::names`]; those that the options turn off stay off, and have no row.
 ///
 /// # Errors
 ///

@@ -7,8 +7,8 @@ use bbcode::{BBCode, Ids};
 use ircode::{Callee, Constant, Function, Module, Name, Operand, Type, method_of};
 use passes::{PassError, infer_types, run_on_function};
 
-/// Takes types that a function does not show from those of its arguments, of which it may collect the last in a tuple. Where the module itself calls it with something else, it keeps
-/// its own.
+/// Takes types that a function does not show from those of its arguments, of which it may collect the last in a tuple.
+/// Where the module itself calls it with something else, it keeps its own.
 pub(crate) fn specialize(module: &mut Module<BBCode>, name: &Name, types: &[Type]) -> Result<(), PassError> {
     let Some(function) = module.function(name) else { return Ok(()) };
     if function.body.julia.is_some() {
@@ -57,8 +57,9 @@ fn given<'t>(function: &Function<BBCode>, types: &'t [Type]) -> Cow<'t, [Type]> 
     [own, &[Type::tuple(collected.iter().cloned())]].concat().into()
 }
 
-/// The arguments, counted from 0, that a call in the module may give another type than the one given, where that is not the one declared. Calls that show no type say
-/// nothing of an argument of which nothing is declared: listings have many.
+/// The arguments, counted from 0, that a call in the module may give another type than the one given, where that is not
+/// the one declared. Calls that show no type say nothing of an argument of which nothing is declared: listings have
+/// many.
 fn called_with_others(module: &Module<BBCode>, name: &Name, declared: &[Type], given: &[Type]) -> BTreeSet<usize> {
     let all = declared.iter().zip(given).enumerate();
     let narrowed: Vec<(usize, &Type, &Type)> = all

@@ -12,9 +12,9 @@ use super::page::{Item, Page, graph_panel, listing_panel, panels, shown_name};
 /// What the keys of the primal begin with, where it stands beside what was made from it.
 const PRIMAL: &str = "p";
 
-/// The page of a derivative: the function, its forward pass, its pullback, and what runs both; then those of the functions
-/// that it calls. Each derived function stands beside the one from which it was made, and shows for every statement from
-/// which one that is.
+/// The page of a derivative: the function, its forward pass, its pullback, and what runs both; then those of the
+/// functions that it calls. Each derived function stands beside the one from which it was made, and shows for every
+/// statement from which one that is.
 ///
 /// `module` is what [`gradient`](crate::gradient) gives, or a module to which
 /// [`differentiate`](passes::reverse_mode::differentiate) has added the derivative of the function `name`. `title`

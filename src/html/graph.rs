@@ -10,7 +10,8 @@ use super::layout::{self, Drawing, Side, Size, rounded};
 use super::listing::{Manner, without_sigil, write_token};
 use super::token::Tokens;
 
-/// How wide a character of the drawing is: a little more than in the fonts that are common, at the size of the style sheet.
+/// How wide a character of the drawing is: a little more than in the fonts that are common, at the size of the style
+/// sheet.
 const CHARACTER: f64 = 6.7;
 /// From line to line.
 const LINE: f64 = 15.0;

@@ -1,10 +1,11 @@
 //! Where the boxes and the arrows of a control-flow graph are drawn.
 //!
-//! The method is that of Sugiyama, Tagawa and Toda ("Methods for visual understanding of hierarchical system structures",
-//! 1981): edges that close a loop are set aside (`layers`), every block gets a layer below those that it is reached from,
-//! edges that cross layers are cut into links from one layer to the next, the order inside of the layers is improved by sweeps
-//! that put everything at the mean of its neighbours (`order`), edges that close a loop are led up beside the blocks of the
-//! loop (`loops`), and then everything gets a place as near to its neighbours as that order allows (`place`).
+//! The method is that of Sugiyama, Tagawa and Toda ("Methods for visual understanding of hierarchical system
+//! structures", 1981): edges that close a loop are set aside (`layers`), every block gets a layer below those that it
+//! is reached from, edges that cross layers are cut into links from one layer to the next, the order inside of the
+//! layers is improved by sweeps that put everything at the mean of its neighbours (`order`), edges that close a loop
+//! are led up beside the blocks of the loop (`loops`), and then everything gets a place as near to its neighbours as
+//! that order allows (`place`).
 
 mod layers;
 mod loops;

@@ -93,8 +93,8 @@ pub(crate) fn listing_panel(title: &str, about: &str, listing: &Listing, manner:
     rows_panel(title, about, &rows, listing.width(), manner.primal.is_some())
 }
 
-/// A panel with the rows of a listing, which are HTML, of so many characters at most. `origins` makes room for a column of
-/// the statements from which these were made.
+/// A panel with the rows of a listing, which are HTML, of so many characters at most. `origins` makes room for a column
+/// of the statements from which these were made.
 pub(crate) fn rows_panel(title: &str, about: &str, rows: &str, width: usize, origins: bool) -> Panel {
     let class = if origins { " origins" } else { "" };
     let width = width + if origins { 6 } else { 0 };

@@ -12,8 +12,8 @@ use super::graph;
 use super::listing::{Listing, Manner};
 use super::page::{Item, Page, graph_panel, listing_panel, panels, rows_panel, shown_name};
 
-/// Records what each step of a [`PassManager`](passes::PassManager) changes, for a page that shows it: before and after side
-/// by side, with the control-flow graph after.
+/// Records what each step of a [`PassManager`](passes::PassManager) changes, for a page that shows it: before and after
+/// side by side, with the control-flow graph after.
 ///
 /// Beside the page so far, which has what was changed and no more, one copy of the program is held.
 ///

@@ -1,5 +1,5 @@
-//! The rules that take or give arrays. Each is run on small arrays, with shadows that hold something already, and compared with
-//! differences of its primitive; and ⟨J v, w⟩ = ⟨v, Jᵀ w⟩.
+//! The rules that take or give arrays. Each is run on small arrays, with shadows that hold something already, and
+//! compared with differences of its primitive; and ⟨J v, w⟩ = ⟨v, Jᵀ w⟩.
 
 use exec::{Machine, Value};
 use ircode::primitives::{ResultType, Scope};

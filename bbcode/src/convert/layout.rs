@@ -9,8 +9,8 @@ use crate::ids::{BlockId, Ids, InstId};
 use crate::phi_edges::PhiEdgeChange;
 
 impl BBCode {
-    /// Whether conversion to IRCode needs no new blocks or statements: no switch, every fallthrough to the next block of
-    /// the layout, and no goto-if-not of which both ways lead to the same block.
+    /// Whether conversion to IRCode needs no new blocks or statements: no switch, every fallthrough to the next block
+    /// of the layout, and no goto-if-not of which both ways lead to the same block.
     pub fn is_laid_out(&self) -> bool {
         self.blocks().all(|block| {
             let last = self.last_inst(block).and_then(|last| self.stmt(last));
@@ -54,10 +54,10 @@ impl BBCode {
 
     /// Replaces every switch by goto-if-nots, as Mooncake does. True if there was one.
     ///
-    /// The block falls through to a chain of new blocks, one for each condition and a last one for the fallthrough, which
-    /// follow it in the layout. A φ that took a value from the switch takes it from each of these blocks that goes to it. A
-    /// block that held nothing but the switch keeps a `nothing`. Takes time linear in the function and in the φ entries that are
-    /// made.
+    /// The block falls through to a chain of new blocks, one for each condition and a last one for the fallthrough,
+    /// which follow it in the layout. A φ that took a value from the switch takes it from each of these blocks that
+    /// goes to it. A block that held nothing but the switch keeps a `nothing`. Takes time linear in the function and in
+    /// the φ entries that are made.
     ///
     /// ```
     /// use bbcode::{BBCode, Switch};
@@ -136,8 +136,8 @@ impl BBCode {
         new
     }
 
-    /// Replaces by a goto every goto-if-not of which both ways lead to the same block: its condition decides nothing. True if
-    /// there was one.
+    /// Replaces by a goto every goto-if-not of which both ways lead to the same block: its condition decides nothing.
+    /// True if there was one.
     ///
     /// ```
     /// use bbcode::BBCode;

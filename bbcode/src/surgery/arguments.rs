@@ -7,8 +7,8 @@ use crate::error::EditError;
 use crate::ids::{Ids, InstId};
 
 impl BBCode {
-    /// Adds an argument behind the others, and returns its name. Calls of the function have to give it one more. The names of
-    /// parameters, and whether the last one collects what is passed from there on, are the
+    /// Adds an argument behind the others, and returns its name. Calls of the function have to give it one more. The
+    /// names of parameters, and whether the last one collects what is passed from there on, are the
     /// [`Function`](ircode::Function)'s, to be changed there.
     ///
     /// ```
@@ -24,9 +24,9 @@ impl BBCode {
         Argument::from_index(self.argtypes.len() - 1)
     }
 
-    /// Removes an argument that nobody uses, and returns its type. Arguments are named by position, so those behind it move up
-    /// by one, here and in every call; the [`Function`](ircode::Function)'s `parameters` and `varargs` have to follow. Takes time
-    /// linear in the function.
+    /// Removes an argument that nobody uses, and returns its type. Arguments are named by position, so those behind it
+    /// move up by one, here and in every call; the [`Function`](ircode::Function)'s `parameters` and `varargs` have to
+    /// follow. Takes time linear in the function.
     ///
     /// ```
     /// use bbcode::{BBCode, EditError};

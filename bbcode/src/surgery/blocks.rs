@@ -7,8 +7,9 @@ use crate::error::EditError;
 use crate::ids::{BlockId, Ids, InstId};
 
 impl BBCode {
-    /// Removes a block to which nothing leads and whose values nothing else uses; φs of the blocks that it leads to lose what they take
-    /// from it. Takes time linear in its statements, in their users, in these φs, and in the number of blocks.
+    /// Removes a block to which nothing leads and whose values nothing else uses; φs of the blocks that it leads to
+    /// lose what they take from it. Takes time linear in its statements, in their users, in these φs, and in the number
+    /// of blocks.
     ///
     /// ```
     /// use bbcode::{BBCode, EditError};
@@ -148,8 +149,8 @@ impl BBCode {
         Ok(new)
     }
 
-    /// [Splits](Self::split_block) a block before a statement, and leaves the first part open: where it goes is for what is pushed there to say. Gives both parts. φs
-    /// that took a value from the block take it from the second part.
+    /// [Splits](Self::split_block) a block before a statement, and leaves the first part open: where it goes is for
+    /// what is pushed there to say. Gives both parts. φs that took a value from the block take it from the second part.
     ///
     /// ```
     /// use bbcode::BBCode;
@@ -179,9 +180,9 @@ impl BBCode {
         Ok((block, rest))
     }
 
-    /// Puts a new block with nothing but a goto on the edge from one block to another; φs that took a value from `from` take
-    /// it from the new block (and edges that φs left out are named first, in time linear in the function unless that is known to
-    /// be done). The edge may be critical. If several ways lead from `from` to `to`, as those of a
+    /// Puts a new block with nothing but a goto on the edge from one block to another; φs that took a value from `from`
+    /// take it from the new block (and edges that φs left out are named first, in time linear in the function unless
+    /// that is known to be done). The edge may be critical. If several ways lead from `from` to `to`, as those of a
     /// switch may, all go through the new block: φs do not tell them apart.
     ///
     /// ```
@@ -227,8 +228,8 @@ impl BBCode {
         Ok(new)
     }
 
-    /// Puts a new block with these statements on the edge from one block to another, as [`BBCode::split_edge`] does, and
-    /// returns it with the names of the statements.
+    /// Puts a new block with these statements on the edge from one block to another, as [`BBCode::split_edge`] does,
+    /// and returns it with the names of the statements.
     ///
     /// ```
     /// use bbcode::BBCode;
@@ -266,8 +267,9 @@ impl BBCode {
         Ok((new, names))
     }
 
-    /// Merges a block into its only predecessor, of which it is the only successor. Its φs become what they take from there.
-    /// Takes time linear in the statements of the block and in the uses of its φs, and as [`BBCode::predecessors`].
+    /// Merges a block into its only predecessor, of which it is the only successor. Its φs become what they take from
+    /// there. Takes time linear in the statements of the block and in the uses of its φs, and as
+    /// [`BBCode::predecessors`].
     ///
     /// ```
     /// use bbcode::BBCode;
@@ -346,7 +348,8 @@ impl BBCode {
         Ok(into)
     }
 
-    /// Whether the operand is a φ of the block: φs are read together, so that only where control never comes one takes another.
+    /// Whether the operand is a φ of the block: φs are read together, so that only where control never comes one takes
+    /// another.
     fn is_phi_of(&self, block: BlockId, operand: Option<&Operand<Ids>>) -> bool {
         let value = operand.and_then(Operand::as_value);
         value.is_some_and(|value| self.block_of(value) == Some(block) && matches!(self.stmt(value), Some(Stmt::Phi(_))))

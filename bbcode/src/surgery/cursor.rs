@@ -9,9 +9,10 @@ use crate::ids::{BlockId, Ids, InstId};
 /// A place in a [`BBCode`]: before a statement, or at the end of a block. It is always somewhere: whatever it does, it
 /// knows its block and what comes next.
 ///
-/// What is inserted goes before the place, so that the cursor never comes to it. Unlike the insertions of [`BBCode`], which look at places
-/// only, a cursor makes sure that what a statement uses is there: values are computed on every way to it, arguments and targets
-/// exist. For values of other blocks it asks the [dominators](BBCode::dominators), which are computed anew after each change of control flow.
+/// What is inserted goes before the place, so that the cursor never comes to it. Unlike the insertions of [`BBCode`],
+/// which look at places only, a cursor makes sure that what a statement uses is there: values are computed on every way
+/// to it, arguments and targets exist. For values of other blocks it asks the [dominators](BBCode::dominators), which
+/// are computed anew after each change of control flow.
 ///
 /// ```
 /// use bbcode::BBCode;
@@ -118,8 +119,8 @@ impl Cursor<'_> {
         Some(passed)
     }
 
-    /// Goes to the start of the block behind this one in the layout, φs included, and says which that is. `None` in the last block,
-    /// where the cursor stays.
+    /// Goes to the start of the block behind this one in the layout, φs included, and says which that is. `None` in the
+    /// last block, where the cursor stays.
     pub fn step_block(&mut self) -> Option<BlockId> {
         let next = self.bb.layout_next(self.block)?;
         (self.block, self.before) = (next, self.bb.first_inst(next));
@@ -130,8 +131,9 @@ impl Cursor<'_> {
     ///
     /// # Errors
     ///
-    /// As [`BBCode::insert_before`] and [`BBCode::push`]; [`EditError::NotAvailable`], [`EditError::NoValue`], [`EditError::NoSuchInst`],
-    /// [`EditError::NoSuchArgument`] and [`EditError::NoSuchBlock`] for what the statement names.
+    /// As [`BBCode::insert_before`] and [`BBCode::push`]; [`EditError::NotAvailable`], [`EditError::NoValue`],
+    /// [`EditError::NoSuchInst`], [`EditError::NoSuchArgument`] and [`EditError::NoSuchBlock`] for what the statement
+    /// names.
     pub fn insert(&mut self, inst: NewInstruction<Ids>) -> Result<InstId, EditError> {
         self.check(&inst.stmt)?;
         match self.before {

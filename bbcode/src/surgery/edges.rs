@@ -26,11 +26,11 @@ impl BBCode {
         }
     }
 
-    /// Lets control go from `from` to `new` where it went to `old`. φs of `old` forget the edge; those of `new` take from
-    /// it what `values` says of each, by name.
+    /// Lets control go from `from` to `new` where it went to `old`. φs of `old` forget the edge; those of `new` take
+    /// from it what `values` says of each, by name.
     ///
-    /// What is not on every way to its uses any more makes the change impossible, so the whole code is verified: this takes
-    /// time linear in the function. Passes that know what they do set targets with [`BBCode::replace`] and
+    /// What is not on every way to its uses any more makes the change impossible, so the whole code is verified: this
+    /// takes time linear in the function. Passes that know what they do set targets with [`BBCode::replace`] and
     /// [`BBCode::set_next`].
     ///
     /// ```
@@ -61,8 +61,9 @@ impl BBCode {
     /// # Errors
     ///
     /// [`EditError::NoSuchBlock`], [`EditError::NoSuchEdge`], [`EditError::FixedEdge`] as [`BBCode::split_edge`];
-    /// [`EditError::MissingPhiValue`]; [`EditError::NotAPhi`] if `values` names what is none of `new`; [`EditError::AlreadyAnEdge`] if there is an edge
-    /// from `from` to `new` on which a φ takes something else; [`EditError::NotValid`] with what would not hold.
+    /// [`EditError::MissingPhiValue`]; [`EditError::NotAPhi`] if `values` names what is none of `new`;
+    /// [`EditError::AlreadyAnEdge`] if there is an edge from `from` to `new` on which a φ takes something else;
+    /// [`EditError::NotValid`] with what would not hold.
     pub fn redirect_edge(
         &mut self,
         from: BlockId,

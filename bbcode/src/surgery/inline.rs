@@ -22,10 +22,10 @@ pub struct Inlined {
 impl BBCode {
     /// Puts the body of a function in the place of a call of it.
     ///
-    /// The block of the call is split before it, and the function's blocks go between the halves; `return`s go on to the second
-    /// half. The call itself becomes what the function returned — a copy, or a φ if there are several returns —
-    /// and so keeps its name and its uses. Lines of inlined statements say that they come from the function, see
-    /// [`DebugInfo::origins`]. Takes time linear in the function and in what follows the call in its block.
+    /// The block of the call is split before it, and the function's blocks go between the halves; `return`s go on to
+    /// the second half. The call itself becomes what the function returned — a copy, or a φ if there are several
+    /// returns — and so keeps its name and its uses. Lines of inlined statements say that they come from the function,
+    /// see [`DebugInfo::origins`]. Takes time linear in the function and in what follows the call in its block.
     ///
     /// ```
     /// use bbcode::BBCode;
@@ -65,13 +65,16 @@ impl BBCode {
     ///
     /// # Errors
     ///
-    /// [`EditError::NoSuchInst`], [`EditError::NotInlinable`] with the reason: it is no call, the numbers of arguments differ, an argument is of
-    /// another type than the function takes, the function has static parameters, or no blocks, or its first block names the edge from outside of the function.
+    /// [`EditError::NoSuchInst`], [`EditError::NotInlinable`] with the reason: it is no call, the numbers of arguments
+    /// differ, an argument is of another type than the function takes, the function has static parameters, or no
+    /// blocks, or its first block names the edge from outside of the function.
     pub fn inline_call(&mut self, call: InstId, callee: &Function<BBCode>) -> Result<Inlined, EditError> {
         let arguments = self.arguments_for(call, callee)?;
-        // Before the transaction, which holds the debug info as it was: adding to what is held twice copies it, at every call.
+        // Before the transaction, which holds the debug info as it was: adding to what is held twice copies it, at
+        // every call.
         let edge = self.add_origin(callee);
-        // Nothing has to be taken back where nothing can fail, and noting each statement that is added takes time and memory.
+        // Nothing has to be taken back where nothing can fail, and noting each statement that is added takes time and
+        // memory.
         if self.takes_in(call, callee) {
             let inlined = self.put_in_place(call, callee, arguments, edge)?;
             self.keep_older_version(callee);
@@ -109,7 +112,8 @@ impl BBCode {
         };
     }
 
-    /// The operands of a call as the arguments of the function, itself first. Those that a vararg collects are still apart.
+    /// The operands of a call as the arguments of the function, itself first. Those that a vararg collects are still
+    /// apart.
     fn arguments_for(&self, call: InstId, callee: &Function<BBCode>) -> Result<Vec<Operand<Ids>>, EditError> {
         let refuse = |because: String| Err(EditError::NotInlinable { call, because });
         let Some((called, args)) = self.stmt(call).ok_or(EditError::NoSuchInst(call))?.as_call() else {

@@ -7,9 +7,9 @@ use crate::error::EditError;
 use crate::ids::{BlockId, InstId};
 
 impl BBCode {
-    /// Moves a statement to the place before another one. Its name stays. Whether its operands are there and its uses behind it is
-    /// looked up in the dominator tree and the use chains; whether it may run more or less often than before is not: that
-    /// depends on what it does.
+    /// Moves a statement to the place before another one. Its name stays. Whether its operands are there and its uses
+    /// behind it is looked up in the dominator tree and the use chains; whether it may run more or less often than
+    /// before is not: that depends on what it does.
     ///
     /// ```
     /// use bbcode::{BBCode, EditError};
@@ -31,9 +31,9 @@ impl BBCode {
     ///
     /// # Errors
     ///
-    /// [`EditError::NoSuchInst`]; [`EditError::Immovable`] for φs, φᶜs, ϒs, πs, terminators and what belongs to a `try` region;
-    /// [`EditError::BeforePhi`]; [`EditError::NotAvailable`] if an operand would not be there, or the statement not be there where
-    /// it is used.
+    /// [`EditError::NoSuchInst`]; [`EditError::Immovable`] for φs, φᶜs, ϒs, πs, terminators and what belongs to a `try`
+    /// region; [`EditError::BeforePhi`]; [`EditError::NotAvailable`] if an operand would not be there, or the statement
+    /// not be there where it is used.
     pub fn move_before(&mut self, inst: InstId, anchor: InstId) -> Result<(), EditError> {
         let stmt = self.stmt(inst).ok_or(EditError::NoSuchInst(inst))?;
         let block = self.block_of(anchor).ok_or(EditError::NoSuchInst(anchor))?;
@@ -76,7 +76,8 @@ impl BBCode {
         self.relink(inst, block, Some(anchor))
     }
 
-    /// Moves a statement to the end of a block, before the terminator if there is one: out of a loop, or before a branch.
+    /// Moves a statement to the end of a block, before the terminator if there is one: out of a loop, or before a
+    /// branch.
     ///
     /// ```
     /// use bbcode::BBCode;
@@ -144,8 +145,8 @@ impl BBCode {
         self.move_before(inst, anchor.ok_or(EditError::NothingHere(to))?)
     }
 
-    /// Moves a statement as [`BBCode::hoist`] does, but looks neither at operands nor at uses, and takes constant time. This is for
-    /// passes that have looked, and move very many.
+    /// Moves a statement as [`BBCode::hoist`] does, but looks neither at operands nor at uses, and takes constant time.
+    /// This is for passes that have looked, and move very many.
     ///
     /// ```
     /// use bbcode::BBCode;

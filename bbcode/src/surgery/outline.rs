@@ -13,8 +13,8 @@ use crate::ids::{BlockId, Ids, InstId};
 /// A region that has become a function of its own.
 #[derive(Clone, Debug)]
 pub struct Outlined {
-    /// The function: it takes what the region used from outside, in order of first use, and returns what was used of the region outside, in
-    /// order of definition — `nothing`, the value, or a tuple of the values.
+    /// The function: it takes what the region used from outside, in order of first use, and returns what was used of
+    /// the region outside, in order of definition — `nothing`, the value, or a tuple of the values.
     pub function: Function<BBCode>,
     /// The call in its place.
     pub call: InstId,
@@ -92,8 +92,8 @@ struct Body {
 }
 
 impl BBCode {
-    /// Makes a function of blocks, and puts a call of it in their place. Control must come in at one block only and leave to one
-    /// block only. Takes time linear in the function.
+    /// Makes a function of blocks, and puts a call of it in their place. Control must come in at one block only and
+    /// leave to one block only. Takes time linear in the function.
     ///
     /// ```
     /// use bbcode::BBCode;
@@ -138,9 +138,10 @@ impl BBCode {
     ///
     /// # Errors
     ///
-    /// [`EditError::NoSuchBlock`]; [`EditError::NotOutlinable`] if the region is empty, holds the function's entry, a return, or part of a `try`,
-    /// uses static parameters, is entered at several blocks, or leaves to none or to several; also where a value that goes in or comes out
-    /// [may be undefined](BBCode::maybe_undefined), as arguments and results are read.
+    /// [`EditError::NoSuchBlock`]; [`EditError::NotOutlinable`] if the region is empty, holds the function's entry, a
+    /// return, or part of a `try`, uses static parameters, is entered at several blocks, or leaves to none or to
+    /// several; also where a value that goes in or comes out [may be undefined](BBCode::maybe_undefined), as arguments
+    /// and results are read.
     pub fn outline(&mut self, name: impl Into<Name>, region: &[BlockId]) -> Result<Outlined, EditError> {
         let mut edit = self.transaction();
         edit.ensure_phis_named();
@@ -214,8 +215,9 @@ impl BBCode {
         Ok(Boundary { entry, exit, outside_preds })
     }
 
-    /// Refuses φs where control comes in or leaves that have a value on some of the edges only: an argument and a result are used, which a φ that is undefined
-    /// must not be. For each block: whether the edges are those from inside, and how many there are.
+    /// Refuses φs where control comes in or leaves that have a value on some of the edges only: an argument and a
+    /// result are used, which a φ that is undefined must not be. For each block: whether the edges are those from
+    /// inside, and how many there are.
     fn check_defined(&self, inside: &HashSet<BlockId>, blocks: [(BlockId, bool, usize); 2]) -> Result<(), EditError> {
         for (block, mine, count) in blocks {
             for phi in self.phi_nodes(block).filter_map(|(_, inst)| inst.stmt.as_phi()) {
@@ -229,8 +231,8 @@ impl BBCode {
         Ok(())
     }
 
-    /// The values of a region that are used outside of it. What the φs at its exit take on edges from inside is merged in the function, and so is what those of
-    /// its entry take there.
+    /// The values of a region that are used outside of it. What the φs at its exit take on edges from inside is merged
+    /// in the function, and so is what those of its entry take there.
     fn used_outside(&self, inside: &HashSet<BlockId>, entry: BlockId, exit: BlockId) -> HashSet<InstId> {
         let mut used = HashSet::new();
         for (id, inst) in self.all_insts() {
@@ -300,7 +302,8 @@ impl BBCode {
         Ok(Outlined { function, call, names })
     }
 
-    /// Makes one block from which control comes in, and there φs of what the region's first φs take from outside: these by the first φs.
+    /// Makes one block from which control comes in, and there φs of what the region's first φs take from outside: these
+    /// by the first φs.
     fn merge_entry(&mut self, plan: &Plan) -> Result<(BlockId, HashMap<InstId, Operand<Ids>>), EditError> {
         let before = self.insert_block_before(plan.entry)?;
         let mut merged: HashMap<InstId, Operand<Ids>> = HashMap::new();
@@ -360,7 +363,8 @@ impl BBCode {
         inputs
     }
 
-    /// The region as the body of a function, between a first block and a last one that returns the outputs and what the φs behind the region take.
+    /// The region as the body of a function, between a first block and a last one that returns the outputs and what the
+    /// φs behind the region take.
     fn outlined_body(&self, name: &Name, entered: &Entered<'_>) -> Result<Body, EditError> {
         let Entered { plan, before, merged, exit_phis, inputs } = entered;
         let mut argtypes = vec![Type::function(name.clone())];
@@ -433,7 +437,8 @@ impl BBCode {
         Ok(Body { body, names, results })
     }
 
-    /// Calls the function where control came in, goes on where it left, and takes from the result what was taken from the region.
+    /// Calls the function where control came in, goes on where it left, and takes from the result what was taken from
+    /// the region.
     fn call_outlined(
         &mut self,
         function: &Function<BBCode>,

@@ -22,8 +22,8 @@ pub struct ClonedRegion {
 
 /// The copies of statements, by the statements.
 ///
-/// Of a whole function they are a list; of a few statements of a large one, a table: making many such copies must not take a list as long as the
-/// function for each.
+/// Of a whole function they are a list; of a few statements of a large one, a table: making many such copies must not
+/// take a list as long as the function for each.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CopiedInsts {
     /// Most statements of a function.
@@ -117,10 +117,11 @@ impl Rename<Ids, Ids> for &ClonedRegion {
 impl BBCode {
     /// Copies blocks with their statements to the end of the layout. Edges and values inside of the region become those
     /// of the copy; the copy leaves to the same blocks outside, whose φs take from it the copies of what they take from
-    /// the region. Nothing goes into the copy: that takes a [redirected edge](BBCode::redirect_edge). φs of the copy forget the
-    /// edges from outside of the region, and φᶜs outside take the copies of ϒs too. What else uses values of the region outside of it goes on using
-    /// those of the original, which the copy does not compute: give such values φs where control leaves, before control is sent through the copy
-    /// (as in loop-closed SSA form). Takes time linear in the function.
+    /// the region. Nothing goes into the copy: that takes a [redirected edge](BBCode::redirect_edge). φs of the copy
+    /// forget the edges from outside of the region, and φᶜs outside take the copies of ϒs too. What else uses values of
+    /// the region outside of it goes on using those of the original, which the copy does not compute: give such values
+    /// φs where control leaves, before control is sent through the copy (as in loop-closed SSA form). Takes time linear
+    /// in the function.
     ///
     /// ```
     /// use bbcode::BBCode;
@@ -202,7 +203,8 @@ impl BBCode {
                 }
             }
         }
-        // Those of the copy name their edges as the originals do, so that the next copy need not look at the whole function.
+        // Those of the copy name their edges as the originals do, so that the next copy need not look at the whole
+        // function.
         self.store.phis_named = true;
         Ok(copy)
     }
@@ -249,8 +251,8 @@ impl BBCode {
         }
     }
 
-    /// Copies the blocks of another function behind a block of this one. `argument` says what its arguments are here, and
-    /// `line` on which line its statements are, by their number in layout order.
+    /// Copies the blocks of another function behind a block of this one. `argument` says what its arguments are here,
+    /// and `line` on which line its statements are, by their number in layout order.
     pub(crate) fn copy_from(
         &mut self,
         other: &BBCode,

@@ -11,7 +11,8 @@ enum Step {
     Scale(usize, f64),
 }
 
-/// A function of two numbers. Values 0 and 1 are its arguments, each other one that of a statement; the last is the result.
+/// A function of two numbers. Values 0 and 1 are its arguments, each other one that of a statement; the last is the
+/// result.
 #[derive(Clone, Debug)]
 pub(crate) struct Straight {
     /// Where it is differentiated.
@@ -51,8 +52,8 @@ impl Making {
         if self.used[oldest] { oldest + self.random.below(window) } else { oldest }
     }
 
-    /// The next step, such that neither values nor derivatives grow: what would be too large or too small gives way to an operand that
-    /// is brought back to 1, and products are of what does not change fast.
+    /// The next step, such that neither values nor derivatives grow: what would be too large or too small gives way to
+    /// an operand that is brought back to 1, and products are of what does not change fast.
     fn step(&mut self) -> Step {
         let (a, b) = (self.operand(), self.values.len() - 1 - self.random.below(self.values.len().min(WINDOW)));
         let step = match self.random.below(20) {

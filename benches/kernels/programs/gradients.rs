@@ -1,9 +1,10 @@
 //! Reverse sweeps of the kernels by hand: value and gradient, in strict scalar Rust without `unsafe`.
 //!
-//! What a person would do is done — expensive results are kept, a division becomes a multiplication with an inverse that is there
-//! already, what the adjoint of a branch needs is kept in a form without branches, and where the function waits for one
-//! sum, something else is computed beside it. What would make the function itself faster, such as summing several rows at
-//! once, is not, as the kernels do not do so either; nor is a derivative carried forward where there are few arguments.
+//! What a person would do is done — expensive results are kept, a division becomes a multiplication with an inverse
+//! that is there already, what the adjoint of a branch needs is kept in a form without branches, and where the function
+//! waits for one sum, something else is computed beside it. What would make the function itself faster, such as summing
+//! several rows at once, is not, as the kernels do not do so either; nor is a derivative carried forward where there
+//! are few arguments.
 
 mod likelihood;
 mod projection;
@@ -11,8 +12,8 @@ mod projection;
 use super::erf;
 use super::models::{Rates, STEP};
 
-/// `f(x, c, n, dx, saved)`: gives the value and writes the gradient for x into `dx`, whatever that held. `saved` is memory for what the
-/// way back needs; it is kept from call to call.
+/// `f(x, c, n, dx, saved)`: gives the value and writes the gradient for x into `dx`, whatever that held. `saved` is
+/// memory for what the way back needs; it is kept from call to call.
 pub type Gradient = fn(&[f64], &[f64], usize, &mut [f64], &mut Vec<f64>) -> f64;
 
 /// The kernel of this name.
@@ -136,8 +137,8 @@ fn logistic(x: &[f64], _: &[f64], n: usize, dx: &mut [f64], saved: &mut Vec<f64>
     }
     let (mut adjoint, mut da) = (1.0_f64, 0.0);
     for piece in saved.rchunks(256) {
-        // After many steps nothing is left of it but what the least number of all rounds to, and processors are slow with
-        // numbers of that size: an Intel core needs forty times as long.
+        // After many steps nothing is left of it but what the least number of all rounds to, and processors are slow
+        // with numbers of that size: an Intel core needs forty times as long.
         if adjoint.abs() < 1e-290 {
             adjoint = 0.0;
         }
@@ -268,8 +269,8 @@ fn lse(x: &[f64], _: &[f64], n: usize, dx: &mut [f64], _: &mut Vec<f64>) -> f64 
     shares(&x[..n], &mut dx[..n])
 }
 
-/// What can be done for several numbers at once goes before the sum, which is one addition after the other: by pieces, so that
-/// the processor does the one while it waits for the other.
+/// What can be done for several numbers at once goes before the sum, which is one addition after the other: by pieces,
+/// so that the processor does the one while it waits for the other.
 fn rosen(x: &[f64], _: &[f64], n: usize, dx: &mut [f64], _: &mut Vec<f64>) -> f64 {
     const PIECE: usize = 64;
     let (x, dx) = (&x[..n], &mut dx[..n]);

@@ -1,8 +1,8 @@
 //! A program of its own that times kernels: compiled by the bench under several sets of flags, and asked line by line.
 //!
-//! A line is `WHAT KERNEL N X C MILLISECONDS`: `value` or `gradient`, the kernel and its size, the files with its arguments (64-bit
-//! floats, little-endian), and how long to measure. The answer is a line of JSON: the least time in nanoseconds, the value, and
-//! of a gradient the checksum.
+//! A line is `WHAT KERNEL N X C MILLISECONDS`: `value` or `gradient`, the kernel and its size, the files with its
+//! arguments (64-bit floats, little-endian), and how long to measure. The answer is a line of JSON: the least time in
+//! nanoseconds, the value, and of a gradient the checksum.
 
 #[path = "../clock.rs"]
 mod clock;

@@ -1,7 +1,7 @@
 //! What is computed once for each observation of the bundle adjustment, and for each step of the differential equation.
 
-/// Two errors of projection and one of the weight, squared: x has rotation, centre, focal length, principal point, distortion, point
-/// and weight of an observation.
+/// Two errors of projection and one of the weight, squared: x has rotation, centre, focal length, principal point,
+/// distortion, point and weight of an observation.
 pub fn observation(x: &[f64], seen: &[f64]) -> f64 {
     let (x, seen) = (&x[..15], &seen[..2]);
     let point = [x[11] - x[3], x[12] - x[4], x[13] - x[5]];

@@ -1,4 +1,5 @@
-//! The kernels as one writes them in Rust: loops over slices, which are cut to length before so that no bounds are checked within.
+//! The kernels as one writes them in Rust: loops over slices, which are cut to length before so that no bounds are
+//! checked within.
 
 use super::erf;
 

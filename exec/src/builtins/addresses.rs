@@ -1,4 +1,5 @@
-//! Addresses of arrays and numbers of objects, which Julia's library compares to see whether two of them share memory, and arrays that share elements.
+//! Addresses of arrays and numbers of objects, which Julia's library compares to see whether two of them share memory,
+//! and arrays that share elements.
 //!
 //! Nothing can be read or written by an address.
 

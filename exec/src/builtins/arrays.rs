@@ -151,7 +151,8 @@ pub(super) fn arraysize(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Val
     }
 }
 
-/// `jl_array_isassigned(array, i)`: 1 if the element of this number, counted from 0 in memory order, is assigned, else 0, as a C function says it.
+/// `jl_array_isassigned(array, i)`: 1 if the element of this number, counted from 0 in memory order, is assigned, else
+/// 0, as a C function says it.
 pub(super) fn is_assigned(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [target, number] = args else { return Err(expected("an array and a number")) };
     let array = array(target)?;

@@ -34,8 +34,8 @@ pub(super) fn original_of(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> 
     part(args, 0)
 }
 
-/// `jvp_of(d, numbers…)`: the JVP of a bundle. An exception if the module was not canonicalised, or if it is with respect to other
-/// parameters than those that are given, if any are.
+/// `jvp_of(d, numbers…)`: the JVP of a bundle. An exception if the module was not canonicalised, or if it is with
+/// respect to other parameters than those that are given, if any are.
 pub(super) fn jvp_of(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     derivative(runtime, args, 1, "JVP")
 }

@@ -9,8 +9,8 @@ use crate::value::Value;
 
 type Result<T> = std::result::Result<T, Fault>;
 
-/// `class_method(object, :name)`: the function in the method table of the object's own class. With `:vjp` or `:jvp` behind it,
-/// and the numbers of parameters perhaps, that of a derivative.
+/// `class_method(object, :name)`: the function in the method table of the object's own class. With `:vjp` or `:jvp`
+/// behind it, and the numbers of parameters perhaps, that of a derivative.
 pub(super) fn class_method(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     const EXPECTED: &str = "an object of a class, and a symbol that names a method";
     let [object, name, derivative @ ..] = args else { return Err(expected(EXPECTED)) };
@@ -29,8 +29,8 @@ pub(super) fn class_method(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<
     }
 }
 
-/// `witness_method(object, :protocol, :name)`: the function that satisfies the requirement for objects of this type. The
-/// type may be given instead of an object. With `:vjp` or `:jvp` behind it as for `class_method`.
+/// `witness_method(object, :protocol, :name)`: the function that satisfies the requirement for objects of this type.
+/// The type may be given instead of an object. With `:vjp` or `:jvp` behind it as for `class_method`.
 pub(super) fn witness_method(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     const EXPECTED: &str = "an object or a type, and symbols that name a protocol and a requirement";
     let [object, protocol, name, derivative @ ..] = args else { return Err(expected(EXPECTED)) };

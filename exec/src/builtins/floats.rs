@@ -1,8 +1,8 @@
 //! Arrays of floats as numbers, for what works on whole arrays.
 //!
-//! Everything is computed in double precision and rounded to the width of the elements after each operation. For sums and
-//! products of `Float32` and `Float16` that gives what computing in their width does: a double has more than twice their
-//! digits.
+//! Everything is computed in double precision and rounded to the width of the elements after each operation. For sums
+//! and products of `Float32` and `Float16` that gives what computing in their width does: a double has more than twice
+//! their digits.
 
 use std::rc::Rc;
 

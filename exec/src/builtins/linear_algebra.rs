@@ -49,8 +49,8 @@ pub(super) fn scaled(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value>
     Floats { ty, dims, values }.into_value(runtime)
 }
 
-/// `add_scaled!(a, factor, b)`: adds the elements of `b` times the factor to those of `a`. `b` must not be stored in the memory
-/// of `a`.
+/// `add_scaled!(a, factor, b)`: adds the elements of `b` times the factor to those of `a`. `b` must not be stored in
+/// the memory of `a`.
 pub(super) fn add_scaled(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [target, by, other] = args else { return Err(expected("an array of floats, a float and such an array")) };
     apart(runtime, target, &[other])?;

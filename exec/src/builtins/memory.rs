@@ -30,8 +30,8 @@ pub(super) fn memorynew(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Val
     Ok(Value::Memory(runtime.memory((**element).clone(), vec![runtime.unassigned(element)?; length])?))
 }
 
-/// `memoryref(memory)`, the place of the first element; `memoryrefnew(place, i[, boundscheck])`, that of the `i`-th from
-/// there. Bounds are checked in any case.
+/// `memoryref(memory)`, the place of the first element; `memoryrefnew(place, i[, boundscheck])`, that of the `i`-th
+/// from there. Bounds are checked in any case.
 pub(super) fn memoryref(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let start = match args.first() {
         Some(Value::Memory(memory)) => PlaceRef(Rc::new(PlaceObject { memory: memory.clone(), offset: 0 })),

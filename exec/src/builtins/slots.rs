@@ -54,8 +54,8 @@ pub(super) fn slot_set(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     }
 }
 
-/// `slot_copy!(from, to)`: what is in one slot is stored in the other. All is read before anything is written, so that the
-/// two may overlap. Swift's `copy_addr`.
+/// `slot_copy!(from, to)`: what is in one slot is stored in the other. All is read before anything is written, so that
+/// the two may overlap. Swift's `copy_addr`.
 pub(super) fn slot_copy(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     match args {
         [Value::Slot(from), Value::Slot(to)] => {
@@ -66,8 +66,8 @@ pub(super) fn slot_copy(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Val
     }
 }
 
-/// `slot_element(slot, field)`: the slot that is this field, by number or by name, of the tuple or immutable struct in a slot,
-/// which need not be assigned yet. The same field is the same slot each time. Swift's `tuple_element_addr` and
+/// `slot_element(slot, field)`: the slot that is this field, by number or by name, of the tuple or immutable struct in
+/// a slot, which need not be assigned yet. The same field is the same slot each time. Swift's `tuple_element_addr` and
 /// `struct_element_addr`.
 pub(super) fn slot_element(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [Value::Slot(slot), field] = args else { return Err(expected("a slot and a field")) };
@@ -100,7 +100,8 @@ pub(super) fn slot_element(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<
     part.ok_or_else(of_another_type)
 }
 
-/// `slot_end!(slot)`: the end of its life. Any use of it or of its parts after that is an error. Swift's `dealloc_stack`.
+/// `slot_end!(slot)`: the end of its life. Any use of it or of its parts after that is an error. Swift's
+/// `dealloc_stack`.
 pub(super) fn slot_end(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [Value::Slot(slot)] = args else { return Err(expected("a slot")) };
     if slot.0.part {

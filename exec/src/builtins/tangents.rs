@@ -39,8 +39,8 @@ fn has_identity(value: &Value) -> bool {
     )
 }
 
-/// `no_derivative(primitive, operands...)`, or of a function that is called: an error that no handler catches, so that no derivative goes on without what
-/// was not derived.
+/// `no_derivative(primitive, operands...)`, or of a function that is called: an error that no handler catches, so that
+/// no derivative goes on without what was not derived.
 pub(super) fn no_derivative(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let (primitive, operands) = match args {
         [Value::String(primitive), operands @ ..] => (primitive, operands),
@@ -52,7 +52,8 @@ pub(super) fn no_derivative(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value
     Err(Fault::Fatal(RunErrorKind::NoDerivative { primitive, operands }))
 }
 
-/// `no_method(called)`: an error that no handler catches. In Julia some would, but there the method may be one that is not in the module.
+/// `no_method(called)`: an error that no handler catches. In Julia some would, but there the method may be one that is
+/// not in the module.
 pub(super) fn no_method(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [called] = args else { return Err(expected("what is called")) };
     Err(Fault::Fatal(RunErrorKind::NoMethod(called.to_string())))
@@ -122,8 +123,8 @@ fn map_leaves(
     done.pop().ok_or_else(|| expected("a tangent"))
 }
 
-/// `add_tangents(a, b)`: floats are added, tuples element by element. Two objects are the same one, the shadow that both
-/// have been added to.
+/// `add_tangents(a, b)`: floats are added, tuples element by element. Two objects are the same one, the shadow that
+/// both have been added to.
 pub(super) fn add_tangents(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     const EXPECTED: &str = "two tangents of the same value";
     let [a, b] = args else { return Err(expected(EXPECTED)) };
@@ -174,9 +175,9 @@ pub(super) fn cotangent_of(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<
     })
 }
 
-/// `reset_shadow!(shadow)`: the floats that are in the object, or in the objects of a tuple, become 0.0, also those in tuples
-/// there; in what may hold anything they become `nothing`, as what is there when the pullback is called again may be of another shape. What else has identity
-/// stays as it is.
+/// `reset_shadow!(shadow)`: the floats that are in the object, or in the objects of a tuple, become 0.0, also those in
+/// tuples there; in what may hold anything they become `nothing`, as what is there when the pullback is called again
+/// may be of another shape. What else has identity stays as it is.
 pub(super) fn reset_shadow(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [shadow] = args else { return Err(expected("a shadow")) };
     let mut work = vec![shadow.clone()];

@@ -38,8 +38,8 @@ fn vector(args: &[Value]) -> Result<(&ArrayRef, Type, usize)> {
     Ok((target, element, count))
 }
 
-/// Refuses to give another length to an array whose elements are those of another one, as `vec` and `reshape` make them: Julia gives the later one a copy of them then, and
-/// lets nobody resize the other.
+/// Refuses to give another length to an array whose elements are those of another one, as `vec` and `reshape` make
+/// them: Julia gives the later one a copy of them then, and lets nobody resize the other.
 pub(super) fn refuse_shared(array: &ArrayRef) -> Result<()> {
     match array.0.is_shared.get() {
         true => {
@@ -64,8 +64,8 @@ fn replace(runtime: &Runtime<'_>, array: &ArrayRef, element: &Type, elements: Ve
     Ok(())
 }
 
-/// `jl_array_grow_end(a, n)`: unassigned elements behind the last. Where more room is free in front of the elements than they take, they move
-/// there, so that a queue takes no more memory than twice what is in it.
+/// `jl_array_grow_end(a, n)`: unassigned elements behind the last. Where more room is free in front of the elements
+/// than they take, they move there, so that a queue takes no more memory than twice what is in it.
 pub(super) fn grow_end(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let (array, element, count) = vector(args)?;
     runtime.meter.would_fit(count)?;

@@ -180,8 +180,8 @@ fn write(target: &Value, first: usize, values: Vec<Value>) -> Result<()> {
     Ok(())
 }
 
-/// The elements from `first` to `last`, counted from 1 in memory order, as an offset and a number. `last` may be one less
-/// than `first`: then there are none.
+/// The elements from `first` to `last`, counted from 1 in memory order, as an offset and a number. `last` may be one
+/// less than `first`: then there are none.
 fn range(runtime: &Runtime<'_>, target: &Value, first: &Value, last: &Value) -> Result<(usize, usize)> {
     let length = array(target)?.length();
     let (from, to) = (index(first)?, index(last)?);
@@ -314,8 +314,8 @@ pub(super) fn add_at(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value>
     Ok(target.clone())
 }
 
-/// `add_slice!(a, first, b)`: adds the elements of `b` to those of `a` from `first` on, both in memory order. `b` must not be
-/// stored in the memory of `a`.
+/// `add_slice!(a, first, b)`: adds the elements of `b` to those of `a` from `first` on, both in memory order. `b` must
+/// not be stored in the memory of `a`.
 pub(super) fn add_slice(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [target, first, other] = args else { return Err(expected("an array of floats, a place and such an array")) };
     apart(runtime, target, &[other])?;
@@ -346,8 +346,8 @@ pub(super) fn mapping(_: &mut Runtime<'_>, _: &[Value]) -> Result<Value> {
     Err(super::control::unsupported("a map that is called by another primitive".into()))
 }
 
-/// `same_shape(a, b)`: what a map over both asks first. Where Julia would go as far as the shorter reaches, or repeat what has
-/// the size 1, nothing is run.
+/// `same_shape(a, b)`: what a map over both asks first. Where Julia would go as far as the shorter reaches, or repeat
+/// what has the size 1, nothing is run.
 pub(super) fn same_shape(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [a, b] = args else { return Err(expected("two arrays")) };
     let (Some(a), Some(b)) = (a.array_dims(), b.array_dims()) else { return Err(expected("two arrays")) };

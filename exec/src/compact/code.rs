@@ -3,7 +3,8 @@
 use crate::prepare::ScalarFunction;
 use crate::value::Value;
 
-/// Where a value is: the registers of a frame are those of the arguments and statements, then the constants, then a spare one.
+/// Where a value is: the registers of a frame are those of the arguments and statements, then the constants, then a
+/// spare one.
 pub(super) type Register = u32;
 
 /// A statement whose operands are found without looking. What has no `to` writes the register of its statement.
@@ -90,8 +91,8 @@ pub(super) struct Move {
 
 /// The compact form of a function.
 ///
-/// Statements are counted ahead: all up to the end of a *segment*, which is a goto, a fall, or what the general path does. Where control
-/// leaves before, those that were not executed are taken off again.
+/// Statements are counted ahead: all up to the end of a *segment*, which is a goto, a fall, or what the general path
+/// does. Where control leaves before, those that were not executed are taken off again.
 #[derive(Debug, Default)]
 pub(crate) struct Compact {
     pub(super) instructions: Vec<Instruction>,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::code::{Move, Register};
 
-/// Moves, one after the other, that do what these — each from a register to another — do together. What goes in circles goes
-/// by way of the spare register, which takes what is in `undefined` in the end.
+/// Moves, one after the other, that do what these — each from a register to another — do together. What goes in circles
+/// goes by way of the spare register, which takes what is in `undefined` in the end.
 pub(super) fn in_sequence(moves: &[(Register, Register)], spare: Register, undefined: Register) -> Vec<Move> {
     let mut pending: BTreeMap<Register, Register> = BTreeMap::new();
     let mut readers: BTreeMap<Register, usize> = BTreeMap::new();

@@ -23,8 +23,8 @@ enum Pause {
     At(u32),
 }
 
-/// Runs a frame from a statement on, as far as that goes. What it returns is the statement with which the general path goes on: nothing
-/// of it has been done, and it is not counted.
+/// Runs a frame from a statement on, as far as that goes. What it returns is the statement with which the general path
+/// goes on: nothing of it has been done, and it is not counted.
 pub(crate) fn run(
     compact: &Compact,
     registers: &mut [Value],
@@ -64,7 +64,8 @@ pub(crate) fn run(
                 $put(registers, $to, $f(a, b));
             }};
         }
-        /// What is in a NaN depends on the order of operands, which is the compiler's; so that is left to the general path, too.
+        /// What is in a NaN depends on the order of operands, which is the compiler's; so that is left to the general
+        /// path, too.
         macro_rules! arithmetic {
             ($a:ident $operator:tt $b:ident, $to:expr) => {{
                 let value = expect!(float(registers, $a)) $operator expect!(float(registers, $b));
@@ -104,7 +105,8 @@ pub(crate) fn run(
                 pc = edge.target as usize;
             }};
         }
-        /// Writes a condition, and goes where the next instruction says. Whoever leaves here computes the condition once more.
+        /// Writes a condition, and goes where the next instruction says. Whoever leaves here computes the condition
+        /// once more.
         macro_rules! take_if {
             ($to:expr, $value:expr) => {{
                 let value = $value;

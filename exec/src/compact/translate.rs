@@ -12,7 +12,8 @@ use crate::value::Value;
 /// So many gotos are followed, one after the other.
 const LONGEST_CHAIN: usize = 8;
 
-/// The compact form of code that is otherwise ready. The types that the function claims are hints as to which instructions may pay.
+/// The compact form of code that is otherwise ready. The types that the function claims are hints as to which
+/// instructions may pay.
 pub(crate) fn translate(code: &Code, ir: &IRCode) -> Compact {
     let statements = code.ops.len();
     let compact = Compact {
@@ -359,8 +360,8 @@ impl Translator<'_> {
         &self.compact.moves[edge.moves as usize..edge.moves_end as usize]
     }
 
-    /// The edge that is taken from an instruction, if that is clear after these moves: it is a goto, or one whose condition they decide. The
-    /// negation of a condition becomes a move.
+    /// The edge that is taken from an instruction, if that is clear after these moves: it is a goto, or one whose
+    /// condition they decide. The negation of a condition becomes a move.
     fn way_on(&self, moves: &mut Vec<Move>, target: u32) -> Option<Edge> {
         let mut decided = moves.clone();
         let known = |moves: &[Move], register: Register| {
@@ -391,8 +392,8 @@ impl Translator<'_> {
         None
     }
 
-    /// Lets what computes a condition take the way, too, that the goto behind it takes. It may be computed twice, so it must not be its own
-    /// operand, as it may be in code that is not valid.
+    /// Lets what computes a condition take the way, too, that the goto behind it takes. It may be computed twice, so it
+    /// must not be its own operand, as it may be in code that is not valid.
     fn join_conditions(&mut self) {
         for at in 1..self.compact.instructions.len() {
             let Instruction::GotoIfNot { cond, .. } = self.compact.instructions[at] else { continue };

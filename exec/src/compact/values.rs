@@ -55,7 +55,8 @@ pub(super) fn defined(registers: &[Value], at: Register) -> Option<Value> {
     }
 }
 
-/// Copies a register to another. Numbers go by way of the processor's registers, which is faster than by way of its memory.
+/// Copies a register to another. Numbers go by way of the processor's registers, which is faster than by way of its
+/// memory.
 #[inline(always)]
 pub(super) fn copy(registers: &mut [Value], from: Register, to: Register) {
     match &registers[from as usize] {

@@ -53,18 +53,18 @@ type Result<T> = std::result::Result<T, ValueError>;
 impl Machine<'_> {
     /// The value of this type that JSON gives.
     ///
-    /// A number takes the type, which may be unknown: then it is a `Float64` if it is written with a point or an exponent,
-    /// else an `Int64`. `"NaN"`, `"Infinity"` and `"-Infinity"` are floats; large integers may be strings. An array is a
-    /// list, of rank two or more if the type says so: then its elements are the slices along the last dimension, so a
-    /// matrix is a list of its columns.
+    /// A number takes the type, which may be unknown: then it is a `Float64` if it is written with a point or an
+    /// exponent, else an `Int64`. `"NaN"`, `"Infinity"` and `"-Infinity"` are floats; large integers may be strings. An
+    /// array is a list, of rank two or more if the type says so: then its elements are the slices along the last
+    /// dimension, so a matrix is a list of its columns.
     ///
-    /// A tuple is a list. A struct or a named tuple is a list of its fields or an object with a member a field, and so is
-    /// a `Ref`, whose field is called `x`. A case of an enum is an object of one member, the list of its payload
-    /// (`{"circle": [1.5]}`), or a string where there is none. A closure
-    /// is an object of a function and the list of what it captures, which may be left out where that is nothing
-    /// (`{"function": "scaled", "captured": [1.5]}`). Where nothing is known of the type, any other object is a named tuple, whose fields are
-    /// in the order of their names. Of a union the first member counts that fits; a number goes to the
-    /// one that it is by itself, if that is among them.
+    /// A tuple is a list. A struct or a named tuple is a list of its fields or an object with a member a field, and so
+    /// is a `Ref`, whose field is called `x`. A case of an enum is an object of one member, the list of its payload
+    /// (`{"circle": [1.5]}`), or a string where there is none. A closure is an object of a function and the list of
+    /// what it captures, which may be left out where that is nothing (`{"function": "scaled", "captured": [1.5]}`).
+    /// Where nothing is known of the type, any other object is a named tuple, whose fields are in the order of their
+    /// names. Of a union the first member counts that fits; a number goes to the one that it is by itself, if that is
+    /// among them.
     ///
     /// ```
     /// use exec::Machine;
@@ -304,8 +304,8 @@ impl Machine<'_> {
     }
 }
 
-/// The class that an object names, `{"Circle": fields}`, where one of a class is expected that the class is or inherits from; and
-/// what its fields are.
+/// The class that an object names, `{"Circle": fields}`, where one of a class is expected that the class is or inherits
+/// from; and what its fields are.
 fn of_class<'j>(
     module: &Module<IRCode>,
     expected: &Name,
@@ -353,8 +353,8 @@ fn unknown_member<'j, 'n>(members: &'j Map<String, Json>, names: impl Iterator<I
     members.keys().map(String::as_str).find(|key| !known.contains(key))
 }
 
-/// The dimensions that nested lists have, and what they hold in memory order, each read as `read` says, which is told how
-/// many elements come before: the outermost list runs along the last dimension.
+/// The dimensions that nested lists have, and what they hold in memory order, each read as `read` says, which is told
+/// how many elements come before: the outermost list runs along the last dimension.
 pub(super) fn elements_of(
     json: &Json,
     rank: usize,

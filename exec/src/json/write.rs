@@ -16,9 +16,10 @@ const MAX_DEPTH: usize = 100;
 /// Values of more parts are not written: what is shared is written wherever it is.
 const MOST: usize = 1 << 24;
 
-/// A value as JSON: numbers as numbers, or as strings where JSON has none; tuples and vectors as lists, arrays of higher
-/// rank as lists of the slices along their last dimension; structs as objects; a case of an enum as an object of one member,
-/// the list of its payload; a closure as `{"function": "f", "captured": [values]}`; `nothing` as `null`, and so what is not assigned in an object.
+/// A value as JSON: numbers as numbers, or as strings where JSON has none; tuples and vectors as lists, arrays of
+/// higher rank as lists of the slices along their last dimension; structs as objects; a case of an enum as an object of
+/// one member, the list of its payload; a closure as `{"function": "f", "captured": [values]}`; `nothing` as `null`,
+/// and so what is not assigned in an object.
 ///
 /// # Errors
 ///

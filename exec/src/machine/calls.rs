@@ -49,7 +49,8 @@ impl Run<'_, '_> {
         value
     }
 
-    /// Starts a call whose registers start here: the value that is called, undefined if that is the function, and the arguments.
+    /// Starts a call whose registers start here: the value that is called, undefined if that is the function, and the
+    /// arguments.
     fn enter(&mut self, function: usize, start: usize) -> Result<(), Fault> {
         let entered = self.try_enter(function, start);
         if entered.is_err() {
@@ -169,8 +170,9 @@ impl Run<'_, '_> {
         }
     }
 
-    /// The method for arguments of these types: the one whose types are theirs exactly, else the most specific of those that take them, by the types that are above those of the
-    /// arguments. An error where the program does not tell which that is.
+    /// The method for arguments of these types: the one whose types are theirs exactly, else the most specific of those
+    /// that take them, by the types that are above those of the arguments. An error where the program does not tell
+    /// which that is.
     pub(super) fn method(&mut self, of: &str, args: &[Value]) -> Result<Option<usize>, Fault> {
         let mut fitting: Vec<(usize, Vec<Type>)> = Vec::new();
         // Those that may take them, and what the program would have to tell.

@@ -6,12 +6,13 @@ use crate::prepare::Code;
 use crate::value::Value;
 
 impl Machine<'_> {
-    /// Holds each value against the type that its statement declares, and each that arrives at a φ against that of the φ. The run ends with
-    /// [`RunErrorKind::WrongType`] at the first value that is of another one.
+    /// Holds each value against the type that its statement declares, and each that arrives at a φ against that of the
+    /// φ. The run ends with [`RunErrorKind::WrongType`] at the first value that is of another one.
     ///
-    /// Running does not look at types, but passes, derivatives and native code take them for true: where one of these is suspected, this tells
-    /// whether the code that it was given, or that it made, is to blame. Of abstract types, and of those that are known by their names only, nothing can be told, and nothing is
-    /// said; nor of statements that are `nothing`, which Julia has removed. It takes several times as long as a run without it.
+    /// Running does not look at types, but passes, derivatives and native code take them for true: where one of these
+    /// is suspected, this tells whether the code that it was given, or that it made, is to blame. Of abstract types,
+    /// and of those that are known by their names only, nothing can be told, and nothing is said; nor of statements
+    /// that are `nothing`, which Julia has removed. It takes several times as long as a run without it.
     ///
     /// ```
     /// use exec::{Machine, RunErrorKind, Value};

@@ -39,8 +39,8 @@ impl Machine<'_> {
         self.runtime.declared_structure(ty, fields).map_err(|fault| self.fatal(fault))
     }
 
-    /// The zero of the tangent of a value that is known to be of this type: floats are 0.0, what has identity has shadows, each object
-    /// one, and `nothing` is the tangent of what has none. See [`ircode::tangents`].
+    /// The zero of the tangent of a value that is known to be of this type: floats are 0.0, what has identity has
+    /// shadows, each object one, and `nothing` is the tangent of what has none. See [`ircode::tangents`].
     ///
     /// # Errors
     ///
@@ -76,8 +76,8 @@ impl Machine<'_> {
     ///
     /// # Errors
     ///
-    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if the type is no enum with such a case, or the payload
-    /// is not what the case has.
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if the type is no enum with such a case, or the
+    /// payload is not what the case has.
     pub fn enum_case(&self, ty: &Type, case: &str, payload: Vec<Value>) -> Result<Value, RunErrorKind> {
         let shown = format!("the case {case} of {ty} with a payload of {}", payload.len());
         let made = self.runtime.enum_case(ty, &case.into(), payload).map_err(|fault| self.fatal(fault))?;
@@ -88,12 +88,14 @@ impl Machine<'_> {
     ///
     /// # Errors
     ///
-    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if the function does not take so many, or takes others.
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if the function does not take so many, or takes
+    /// others.
     pub fn closure(&self, function: &str, captured: Vec<Value>) -> Result<Value, RunErrorKind> {
         self.runtime.closure(&function.into(), captured).map_err(|fault| self.fatal(fault))
     }
 
-    /// The types of so many of the last parameters of a function; `None` if it has fewer, or if there is no such function.
+    /// The types of so many of the last parameters of a function; `None` if it has fewer, or if there is no such
+    /// function.
     pub(crate) fn captured_types(&self, function: &Name, count: usize) -> Option<Vec<Type>> {
         let fits = self.runtime.module.parameters_of_function(function)?.len() >= count;
         fits.then(|| self.runtime.captured_types(function, count))
@@ -116,8 +118,9 @@ impl Machine<'_> {
         })
     }
 
-    /// The tangents that have these numbers, in the order of [`tangent_floats`](crate::tangent_floats), and zeros behind them. `zeros` are
-    /// [`zero_tangents`](Self::zero_tangents), made for this: what is in objects is changed in place.
+    /// The tangents that have these numbers, in the order of [`tangent_floats`](crate::tangent_floats), and zeros
+    /// behind them. `zeros` are [`zero_tangents`](Self::zero_tangents), made for this: what is in objects is changed in
+    /// place.
     ///
     /// # Errors
     ///

@@ -1,8 +1,9 @@
 //! Arrays: a header, and the elements one behind the other.
 //!
 //! The words of a header change only where an array grows or shrinks; in a program that does neither, they are read as
-//! what never changes, so that Cranelift reads them once and outside of loops. What is only used to get at elements it reads while there
-//! are such; what becomes a value of the program it might read as late as that is used, when the memory may have been given back: that is read where it stands.
+//! what never changes, so that Cranelift reads them once and outside of loops. What is only used to get at elements it
+//! reads while there are such; what becomes a value of the program it might read as late as that is used, when the
+//! memory may have been given back: that is read where it stands.
 
 mod kept;
 pub(super) mod resized;
@@ -171,8 +172,8 @@ impl FunctionCompiler<'_, '_> {
         Some(self.scalar(ScalarType::Bool, shares))
     }
 
-    /// Where an element lies: an address, and how far behind it. Bounds are checked where it is not known that they hold: one
-    /// index counts in memory order, several one a dimension, and what comes behind the last dimension is 1.
+    /// Where an element lies: an address, and how far behind it. Bounds are checked where it is not known that they
+    /// hold: one index counts in memory order, several one a dimension, and what comes behind the last dimension is 1.
     pub(crate) fn element_address(
         &mut self,
         whole: &Typed,
@@ -341,7 +342,8 @@ impl FunctionCompiler<'_, '_> {
         let mut fits = self.builder.ins().iconst(clif::I8, 1);
         for dim in &dims {
             let (Some(ScalarType::Int64), Some(word)) = (dim.layout.scalar(), dim.one()) else { return Ok(None) };
-            // Two dimensions below zero, or products that wrap, may make the right count: no index into such an array would be in its memory.
+            // Two dimensions below zero, or products that wrap, may make the right count: no index into such an array
+            // would be in its memory.
             let counts = self.builder.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, word, 0);
             let product = self.builder.ins().imul(count, word);
             let wraps = self.product_overflows(ScalarType::Int64, false, (count, word), product);

@@ -144,8 +144,8 @@ struct Bench {
 impl Compiler {
     /// Compiles the functions of these numbers, and all that they call.
     ///
-    /// What may be called as a value is compiled too, unless it cannot be. What is called only where the run is about to fail is left to
-    /// the interpreter if nobody catches the error, or if it cannot be compiled.
+    /// What may be called as a value is compiled too, unless it cannot be. What is called only where the run is about
+    /// to fail is left to the interpreter if nobody catches the error, or if it cannot be compiled.
     pub(crate) fn run(
         lifted: &Lifted,
         entries: &[usize],
@@ -225,7 +225,8 @@ impl Compiler {
         }
     }
 
-    /// Compiles, with code that gives memory back in time or without; `None` if what was concluded for that has turned out to be wrong.
+    /// Compiles, with code that gives memory back in time or without; `None` if what was concluded for that has turned
+    /// out to be wrong.
     fn run_as(
         module: Arc<Module<IRCode>>,
         entries: &[usize],
@@ -323,7 +324,8 @@ impl Compiler {
         })
     }
 
-    /// Compiles a function, and the loops that are functions of their own. Gives the bytes of the stack that a call takes.
+    /// Compiles a function, and the loops that are functions of their own. Gives the bytes of the stack that a call
+    /// takes.
     fn compile_function(&mut self, number: usize, bench: &mut Bench) -> Result<u64, Rejected> {
         let refused = |refusal| Rejected { function: number, refusal };
         self.called.clear();

@@ -5,22 +5,23 @@ use std::sync::OnceLock;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 
-/// How much work goes into machine code. What it gives is the same to the last bit; but how deep recursion goes before the stack is
-/// exhausted depends on the frames of its functions, which are larger with little effort.
+/// How much work goes into machine code. What it gives is the same to the last bit; but how deep recursion goes before
+/// the stack is exhausted depends on the frames of its functions, which are larger with little effort.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Effort {
-    /// Fast code: loops in versions, of which one checks before it starts and works on vectors; what is common computed once; registers given
-    /// to values by trying and splitting.
+    /// Fast code: loops in versions, of which one checks before it starts and works on vectors; what is common computed
+    /// once; registers given to values by trying and splitting.
     #[default]
     Full,
-    /// Code that is there soon, in a fifth of the time: as the statements stand, with the registers given out in one pass. It runs four to
-    /// six times as long in the mean, and loops over arrays up to fifteen times.
+    /// Code that is there soon, in a fifth of the time: as the statements stand, with the registers given out in one
+    /// pass. It runs four to six times as long in the mean, and loops over arrays up to fifteen times.
     Quick,
 }
 
-/// Programs with a function of more statements than this are compiled as with little effort. The better register allocator compares live ranges again
-/// and again, so that its time and memory grow with the square of a long block: of 10⁴ statements it takes two seconds and half a gigabyte, of 10⁵
-/// minutes. And what Cranelift optimises keeps in registers again what such functions keep in their frames.
+/// Programs with a function of more statements than this are compiled as with little effort. The better register
+/// allocator compares live ranges again and again, so that its time and memory grow with the square of a long block: of
+/// 10⁴ statements it takes two seconds and half a gigabyte, of 10⁵ minutes. And what Cranelift optimises keeps in
+/// registers again what such functions keep in their frames.
 pub(crate) const MOST_ALLOCATED_WELL: usize = 5_000;
 
 /// What Cranelift is told.

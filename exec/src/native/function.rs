@@ -1,10 +1,10 @@
 //! A function of IRCode made machine code: its blocks, its φs, and how it returns.
 //!
-//! Every part of a value is a variable of Cranelift's frontend, which makes SSA form of it; a φ is assigned on the edges
-//! that lead to it. Blocks are visited in reverse postorder, so that what a statement uses is known before it.
+//! Every part of a value is a variable of Cranelift's frontend, which makes SSA form of it; a φ is assigned on the
+//! edges that lead to it. Blocks are visited in reverse postorder, so that what a statement uses is known before it.
 //!
-//! A function takes the context, the address for its result if that has several parts, and the parts of its arguments from
-//! `_2` on. It returns whether it failed, and its result if that is one part.
+//! A function takes the context, the address for its result if that has several parts, and the parts of its arguments
+//! from `_2` on. It returns whether it failed, and its result if that is one part.
 
 pub(super) mod calls;
 pub(super) mod decided;
@@ -89,8 +89,8 @@ pub(crate) struct FunctionCompiler<'c, 'f> {
     pub(crate) handlers: Handlers,
     /// Places for operands of helpers, by their size.
     pub(crate) slots: HashMap<u32, ir::StackSlot>,
-    /// Where a call fails with so many operands, by where control goes then. Hundreds of checks would each have a call, and the register
-    /// allocator's time grows with their number times the values that live around them.
+    /// Where a call fails with so many operands, by where control goes then. Hundreds of checks would each have a call,
+    /// and the register allocator's time grows with their number times the values that live around them.
     pub(crate) exits: HashMap<(ir::Block, usize), ir::Block>,
     /// The stacks that the function makes for itself, by the statements that make them; known once these are compiled.
     pub(crate) local_stacks: HashMap<usize, Option<LocalStack>>,
@@ -131,7 +131,8 @@ pub(crate) fn trusted() -> MemFlagsData {
 }
 
 impl<'c, 'f> FunctionCompiler<'c, 'f> {
-    /// Compiles the function of this number into the builder's function, and loops of it into the spares: gives the functions that these are.
+    /// Compiles the function of this number into the builder's function, and loops of it into the spares: gives the
+    /// functions that these are.
     pub(crate) fn run(
         compiler: &'c mut Compiler,
         mut builder: FunctionBuilder<'f>,
@@ -753,7 +754,8 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         self.helped(super::runtime::helpers::INTERPRET, what, operands, result)
     }
 
-    /// Lets a helper do something that takes operands from memory, each at a multiple of 16 bytes, and puts its result in their place.
+    /// Lets a helper do something that takes operands from memory, each at a multiple of 16 bytes, and puts its result
+    /// in their place.
     pub(crate) fn helped(
         &mut self,
         helper: &'static str,

@@ -1,11 +1,11 @@
 //! How values lie in registers and in memory.
 //!
-//! A value is a list of *parts*, each of which fits a register: a number is one part, a tuple or an immutable struct the
-//! parts of its fields one after the other, what has identity (arrays, references, mutable structs, stacks) one pointer
-//! to its object. A case of an enum and a closure are one pointer, too, to a cell that is never changed (see
-//! [`cells`](super::values::cells)). What has only one value (`nothing`, a function) has no parts. Everything else — strings, symbols,
-//! what is of type `Any` — is a [`Shape::Boxed`]: the number of an interpreter's [`Value`](crate::Value), on
-//! which the interpreter's own primitives work.
+//! A value is a list of *parts*, each of which fits a register: a number is one part, a tuple or an immutable struct
+//! the parts of its fields one after the other, what has identity (arrays, references, mutable structs, stacks) one
+//! pointer to its object. A case of an enum and a closure are one pointer, too, to a cell that is never changed (see
+//! [`cells`](super::values::cells)). What has only one value (`nothing`, a function) has no parts. Everything else —
+//! strings, symbols, what is of type `Any` — is a [`Shape::Boxed`]: the number of an interpreter's
+//! [`Value`](crate::Value), on which the interpreter's own primitives work.
 
 use std::sync::Arc;
 
@@ -245,7 +245,8 @@ impl Layout {
         }
     }
 
-    /// Whether values of both layouts lie in the same way, and one can stand for the other: closures differ in nothing but their types.
+    /// Whether values of both layouts lie in the same way, and one can stand for the other: closures differ in nothing
+    /// but their types.
     pub(crate) fn is_as(&self, other: &Layout) -> bool {
         match (&self.shape, &other.shape) {
             (Shape::Closure, Shape::Closure) => true,
@@ -335,8 +336,8 @@ impl Layouts {
         layout
     }
 
-    /// How elements of this type lie in an array. What is no pointer and not of bits has a byte behind it that is 0 until the element is
-    /// assigned: reading it before is an error.
+    /// How elements of this type lie in an array. What is no pointer and not of bits has a byte behind it that is 0
+    /// until the element is assigned: reading it before is an error.
     pub(crate) fn element(&mut self, ty: &Type) -> Arc<Layout> {
         let plain = self.of(ty);
         let is_bits = self.module.is_bits_type(ty) == Some(true);
@@ -391,7 +392,8 @@ impl Layouts {
         }
     }
 
-    /// Whether native objects with identity, and whether values of the interpreter that may hold such, lie behind a pointer.
+    /// Whether native objects with identity, and whether values of the interpreter that may hold such, lie behind a
+    /// pointer.
     fn behind_pointer(&mut self, pointer: &Layout) -> (bool, bool) {
         let (mut objects, mut hides) = (pointer.is_pointer(), false);
         let mut work = self.composition(&pointer.ty).into_types();
@@ -416,8 +418,9 @@ impl Layouts {
         (objects, hides)
     }
 
-    /// Whether a value of the interpreter lies in one of this type, also behind pointers, but not in cells. A pointer to such is one itself:
-    /// so it is asked whether one can be reached at all, which does not depend on the type at which one starts.
+    /// Whether a value of the interpreter lies in one of this type, also behind pointers, but not in cells. A pointer
+    /// to such is one itself: so it is asked whether one can be reached at all, which does not depend on the type at
+    /// which one starts.
     fn boxes(&mut self, ty: &Type) -> bool {
         if let Some(known) = self.boxing.get(ty) {
             return *known;

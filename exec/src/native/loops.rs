@@ -1,6 +1,6 @@
-//! Loops whose number of rounds is known before they start, and what follows from it: which indices stay inside of their
-//! arrays, as all are between the first and the last (range-check elimination by predication before the loop, as in Gupta,
-//! "Optimizing array bound checks using flow analysis", 1993, and in the compilers of Java).
+//! Loops whose number of rounds is known before they start, and what follows from it: which indices stay inside of
+//! their arrays, as all are between the first and the last (range-check elimination by predication before the loop, as
+//! in Gupta, "Optimizing array bound checks using flow analysis", 1993, and in the compilers of Java).
 
 pub(super) mod endings;
 pub(super) mod outlined;
@@ -86,7 +86,8 @@ pub(crate) struct Rounds {
     pub(crate) less: i64,
     /// Whether the test runs once more after the last round.
     pub(crate) tests_beyond: bool,
-    /// Whether there is a round at the bound itself: one at the greatest integer, or at the least one downwards, holds for all, and the loop does not end by its test.
+    /// Whether there is a round at the bound itself: one at the greatest integer, or at the least one downwards, holds
+    /// for all, and the loop does not end by its test.
     pub(crate) inclusive: bool,
 }
 
@@ -203,7 +204,8 @@ pub(crate) fn counted_loops(
     counted
 }
 
-/// The edges between blocks, each once. What catches is in the loop into which it leads back, and so is the `enter` before it.
+/// The edges between blocks, each once. What catches is in the loop into which it leads back, and so is the `enter`
+/// before it.
 pub(crate) fn flow_graph(ir: &IRCode) -> FlowGraph {
     let count = ir.cfg.blocks.len();
     let edges = (0..count).flat_map(|number| {
@@ -337,7 +339,8 @@ impl Finder<'_> {
         let (less, tests_beyond) = match (primitive.name, stays_if) {
             // It goes on until the two are equal: that round is the last.
             ("===" | "eq_int", false) | ("ne_int", true) => (ahead, false),
-            // `variable < bound` upwards, `bound < variable` downwards: the last round is the last one in which that is so.
+            // `variable < bound` upwards, `bound < variable` downwards: the last round is the last one in which that is
+            // so.
             ("slt_int" | "sle_int", true) if flipped == (step < 0) => {
                 (ahead + i64::from(primitive.name == "slt_int"), true)
             }
@@ -347,8 +350,8 @@ impl Finder<'_> {
         Some(Rounds { first, bound: bound.clone(), step, less, tests_beyond, inclusive })
     }
 
-    /// What a value starts with that changes by the same in each round, by how much it does, and how many rounds it is ahead
-    /// of the φ.
+    /// What a value starts with that changes by the same in each round, by how much it does, and how many rounds it is
+    /// ahead of the φ.
     fn variable(&self, operand: &Operand<Positions>) -> Option<(Operand<Positions>, i64, i64)> {
         let (statement, stmt) = self.stmt(operand)?;
         if let Some((first, step)) = self.variables.get(&statement) {

@@ -77,12 +77,12 @@ pub enum CallError {
         /// What was passed.
         given: String,
     },
-    /// An argument, a result or something met on the way cannot be passed to or from native code: two arrays that share their
-    /// elements, for instance. The interpreter can run the function: [`Program::call`] has changed nothing then.
+    /// An argument, a result or something met on the way cannot be passed to or from native code: two arrays that share
+    /// their elements, for instance. The interpreter can run the function: [`Program::call`] has changed nothing then.
     #[error("native code does not take {0}")]
     Refused(String),
-    /// There was not enough memory, of which native code may need more than the interpreter: it frees what it made when the call is over.
-    /// [`Program::call`] has changed nothing of the caller's; what the program printed was given out.
+    /// There was not enough memory, of which native code may need more than the interpreter: it frees what it made when
+    /// the call is over. [`Program::call`] has changed nothing of the caller's; what the program printed was given out.
     #[error(transparent)]
     OutOfMemory(RunError),
 }
@@ -199,22 +199,25 @@ impl Program {
         &self.finished.shared.limits
     }
 
-    /// Takes subnormal numbers for zero in calls, or not, as before. Processors take up to a hundred times as long for them, and
-    /// adjoints of long recurrences become such numbers; results then differ from the interpreter's in them.
+    /// Takes subnormal numbers for zero in calls, or not, as before. Processors take up to a hundred times as long for
+    /// them, and adjoints of long recurrences become such numbers; results then differ from the interpreter's in them.
     ///
-    /// Functions of the host run in this mode of the processor, too, which Rust's rules do not provide for: so far its compiler makes nothing of that.
+    /// Functions of the host run in this mode of the processor, too, which Rust's rules do not provide for: so far its
+    /// compiler makes nothing of that.
     pub fn flush_subnormals(self, flush: bool) -> Self {
         Program { flushes_subnormals: flush, ..self }
     }
 
-    /// What of the program cannot be compiled, and why, and is run by the interpreter, with what leads to it: it is called only where a run is about
-    /// to fail, as what makes a message out of strings is. Where nobody catches errors and the host has no primitives, that is not tried at all.
+    /// What of the program cannot be compiled, and why, and is run by the interpreter, with what leads to it: it is
+    /// called only where a run is about to fail, as what makes a message out of strings is. Where nobody catches errors
+    /// and the host has no primitives, that is not tried at all.
     pub fn interpreted(&self) -> &[NotCompiled] {
         &self.interpreted
     }
 
-    /// The statements of compiled functions that the interpreter does, each by a call that takes as long as hundreds of instructions, in the
-    /// order of their compilation; without those that are reached only where a run is about to fail.
+    /// The statements of compiled functions that the interpreter does, each by a call that takes as long as hundreds of
+    /// instructions, in the order of their compilation; without those that are reached only where a run is about to
+    /// fail.
     pub fn helped(&self) -> Vec<NotCompiled> {
         let shared = &self.finished.shared;
         let helped = shared.sites.iter().filter_map(|site| {
@@ -243,8 +246,8 @@ impl Program {
         self.most_memory.fetch_max(context.memory.peak(), Ordering::Relaxed);
     }
 
-    /// Calls a function on values of the interpreter. Arrays and other objects of the caller are copied for the call, and
-    /// what it changed in them is written back.
+    /// Calls a function on values of the interpreter. Arrays and other objects of the caller are copied for the call,
+    /// and what it changed in them is written back.
     ///
     /// # Errors
     ///
@@ -267,8 +270,8 @@ impl Program {
         self.call_catching(function, args, output)?.map_err(|(_, error)| CallError::Run(error))
     }
 
-    /// The same, of which an exception that comes out of the call is an outcome like any other: the value itself, with the objects that it
-    /// holds, and what there is to say of it.
+    /// The same, of which an exception that comes out of the call is an outcome like any other: the value itself, with
+    /// the objects that it holds, and what there is to say of it.
     ///
     /// # Errors
     ///
@@ -404,8 +407,8 @@ impl Program {
     ///
     /// # Safety
     ///
-    /// The arguments of its signature lie at `arguments`, each at a multiple of 16 bytes, and there is room for its result
-    /// at `result`.
+    /// The arguments of its signature lie at `arguments`, each at a multiple of 16 bytes, and there is room for its
+    /// result at `result`.
     pub(crate) unsafe fn run(
         &self,
         context: &mut Context,
@@ -493,8 +496,8 @@ fn not_compiled(module: &Module<IRCode>, rejected: Rejected) -> NotCompiled {
     NotCompiled { function: name, statement, what: rejected.refusal.what }
 }
 
-/// The module with φs that name all edges, with copies of elements in the place of those by addresses, and without branches that are
-/// decided. Statements keep their numbers.
+/// The module with φs that name all edges, with copies of elements in the place of those by addresses, and without
+/// branches that are decided. Statements keep their numbers.
 fn rewritten(module: &Arc<Module<IRCode>>) -> Arc<Module<IRCode>> {
     let mut rewritten = module.clone();
     for function in module.functions() {

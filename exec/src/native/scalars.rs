@@ -110,8 +110,8 @@ impl FunctionCompiler<'_, '_> {
         Ok(Some(self.scalar(ty, result)))
     }
 
-    /// Where the result is NaN and the operand is not, that is outside of the domain: the interpreter's primitive knows what to throw. From there
-    /// control does not come back, so that nothing has to lie in memory around the call.
+    /// Where the result is NaN and the operand is not, that is outside of the domain: the interpreter's primitive knows
+    /// what to throw. From there control does not come back, so that nothing has to lie in memory around the call.
     fn unless_nan(
         &mut self,
         primitive: &'static Primitive,
@@ -480,8 +480,8 @@ impl FunctionCompiler<'_, '_> {
     }
 }
 
-/// Whether no value of one layout is one of the other, which is of another type. Fields of unknown type may make tuples of different static
-/// types equal, and two names of a type may make arrays and objects so.
+/// Whether no value of one layout is one of the other, which is of another type. Fields of unknown type may make tuples
+/// of different static types equal, and two names of a type may make arrays and objects so.
 fn are_apart(a: &Layout, b: &Layout) -> bool {
     let is_pointer = |shape: &Shape| matches!(shape, Shape::Object | Shape::Reference);
     match (&a.shape, &b.shape) {

@@ -1,5 +1,5 @@
-//! How values are made, compared and taken apart in machine code, but for arrays and numbers: aggregates, cells, unions, and what is known
-//! when code is compiled.
+//! How values are made, compared and taken apart in machine code, but for arrays and numbers: aggregates, cells,
+//! unions, and what is known when code is compiled.
 
 pub(super) mod addresses;
 mod aggregates;

@@ -6,8 +6,8 @@ use super::tree::{OUTSIDE, RootedTree};
 /// The dominator tree of a flow graph: `a` dominates `b` if every path from the entry to `b` goes through `a`.
 ///
 /// Computed by the Semi-NCA algorithm (Georgiadis, *Linear-Time Algorithms for Dominators and Related Problems*, 2005),
-/// which Julia and LLVM use too: semidominators with path compression as in Lengauer and Tarjan, then the nearest common
-/// ancestor by walking up. Unlike iterating to a fixed point, it is not quadratic on deep or irreducible graphs.
+/// which Julia and LLVM use too: semidominators with path compression as in Lengauer and Tarjan, then the nearest
+/// common ancestor by walking up. Unlike iterating to a fixed point, it is not quadratic on deep or irreducible graphs.
 #[derive(Clone, Debug)]
 pub struct DomTree {
     tree: RootedTree,

@@ -5,9 +5,9 @@ use super::{DomTree, FlowGraph};
 /// The dominance frontier of each node: the nodes that it does not strictly dominate but of which it dominates a
 /// predecessor.
 ///
-/// Computed from the nodes where ways meet, each of which is in the frontiers of what lies on the tree between a predecessor and its immediate
-/// dominator (Cooper, Harvey and Kennedy, *A Simple, Fast Dominance Algorithm*, 2001). Takes time linear in the graph and the
-/// result; the result itself grows with the depth of nested loops.
+/// Computed from the nodes where ways meet, each of which is in the frontiers of what lies on the tree between a
+/// predecessor and its immediate dominator (Cooper, Harvey and Kennedy, *A Simple, Fast Dominance Algorithm*, 2001).
+/// Takes time linear in the graph and the result; the result itself grows with the depth of nested loops.
 #[derive(Clone, Debug)]
 pub struct Frontiers(Vec<Vec<u32>>);
 

@@ -4,9 +4,9 @@ use super::{DomTree, FlowGraph};
 
 /// The post-dominator tree of a flow graph: `a` post-dominates `b` if every path from `b` to the end goes through `a`.
 ///
-/// The end is a node of its own behind all nodes without successors. What never gets there ends too: of each region that is not left,
-/// the node that a depth-first search from the entry finishes first counts as leading to the end. It is the dominator tree of the
-/// graph turned around.
+/// The end is a node of its own behind all nodes without successors. What never gets there ends too: of each region
+/// that is not left, the node that a depth-first search from the entry finishes first counts as leading to the end. It
+/// is the dominator tree of the graph turned around.
 #[derive(Clone, Debug)]
 pub struct PostDomTree(DomTree);
 

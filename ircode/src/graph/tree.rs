@@ -7,7 +7,8 @@ use super::FlowGraph;
 pub(super) struct RootedTree {
     /// The parent of each node; the root's is itself, that of a node outside the tree `OUTSIDE`.
     parent: Vec<u32>,
-    /// When a walk over the tree enters and leaves the node: `a` is an ancestor of `b` iff `a`'s interval contains `b`'s.
+    /// When a walk over the tree enters and leaves the node: `a` is an ancestor of `b` iff `a`'s interval contains
+    /// `b`'s.
     interval: Vec<(u32, u32)>,
     depth: Vec<u32>,
     /// An ancestor further up, so that climbing takes logarithmic time (Myers, *An applicative random-access stack*).

@@ -1,7 +1,7 @@
 //! Names, types and globals that occur again and again in a file are held once.
 //!
-//! While a reader reads a function, what it has met is looked up here instead of being made anew. That changes nothing that
-//! can be seen, as these are values: it saves memory, and time wherever code is copied.
+//! While a reader reads a function, what it has met is looked up here instead of being made anew. That changes nothing
+//! that can be seen, as these are values: it saves memory, and time wherever code is copied.
 
 use std::cell::RefCell;
 use std::sync::Arc;

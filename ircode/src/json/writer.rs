@@ -33,8 +33,8 @@ impl<W: Write> DumpWriter<W> {
     ///
     /// # Errors
     ///
-    /// That of the output; and one of the kind [`io::ErrorKind::InvalidData`] if the function names what does not exist,
-    /// or is of another representation.
+    /// That of the output; and one of the kind [`io::ErrorKind::InvalidData`] if the function names what does not
+    /// exist, or is of another representation.
     pub fn function<F: Dump>(&mut self, function: &Function<F>) -> io::Result<()> {
         if F::REPRESENTATION != self.representation {
             let message = format!("a function in {} cannot be in a dump of {}", F::REPRESENTATION, self.representation);

@@ -1,5 +1,5 @@
-//! The functions of mathematics on `Float32` that the primitives of these names compute, as plain functions, like those of
-//! [`float64`](super::float64): the crate `libm`'s.
+//! The functions of mathematics on `Float32` that the primitives of these names compute, as plain functions, like those
+//! of [`float64`](super::float64): the crate `libm`'s.
 
 pub use libm::{
     acosf as acos, asinf as asin, asinhf as asinh, atan2f as atan2, atanf as atan, atanhf as atanh, cbrtf as cbrt,

@@ -1,7 +1,8 @@
 //! The functions of mathematics on `Float64` that the primitives of these names compute, as plain functions: what runs
 //! programs in another way than through [`Scalar`](crate::Scalar)s gets the same bits from them.
 //!
-//! Those that programs use most are our own, in [`functions`]: without branches, so that native code can have them where they are called.
+//! Those that programs use most are our own, in [`functions`]: without branches, so that native code can have them
+//! where they are called.
 
 mod arithmetic;
 mod double_double;
@@ -15,8 +16,8 @@ pub use libm::{
     pow, remainder, sinh, tan,
 };
 
-/// Functions without branches, each written once over an [`Arithmetic`](functions::Arithmetic): for numbers, and for code that
-/// computes them of one number or of several at once.
+/// Functions without branches, each written once over an [`Arithmetic`](functions::Arithmetic): for numbers, and for
+/// code that computes them of one number or of several at once.
 pub mod functions {
     pub use super::arithmetic::{Arithmetic, Numbers, Row};
     pub use super::exponential::exp;

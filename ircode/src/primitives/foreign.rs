@@ -103,7 +103,8 @@ pub fn foreign_call<N: Names>(expr: &ExprNode<N>) -> Option<(&str, &[Operand<N>]
     Some((symbol, args.get(..count)?))
 }
 
-/// The primitive that a foreigncall calls, and its arguments, as [`foreign_call`] gives them. `None` if the function is no primitive.
+/// The primitive that a foreigncall calls, and its arguments, as [`foreign_call`] gives them. `None` if the function is
+/// no primitive.
 pub fn foreign_primitive<N: Names>(expr: &ExprNode<N>) -> Option<(&'static Primitive, &[Operand<N>])> {
     let (symbol, args) = foreign_call(expr)?;
     let primitive = match SYMBOLS.iter().find(|(name, _)| *name == symbol) {

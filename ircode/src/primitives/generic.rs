@@ -94,7 +94,8 @@ fn arithmetic(
     rest.try_fold(first, |sum, value| f(&[sum, value]))
 }
 
-/// A sum, from the left: two integers before a float are added as integers. Adding `false` to a float leaves it as it is.
+/// A sum, from the left: two integers before a float are added as integers. Adding `false` to a float leaves it as it
+/// is.
 pub(super) fn add(args: &[Scalar]) -> Result<Scalar> {
     let of = |args: &[Scalar]| match args {
         [Scalar::Bool(false), x] | [x, Scalar::Bool(false)] if x.scalar_type().is_float() => Ok(x.clone()),
@@ -116,7 +117,8 @@ pub(super) fn sub(args: &[Scalar]) -> Result<Scalar> {
     }
 }
 
-/// A product. `false` times a float is a zero with the float's sign, even of NaN and infinities (Julia's "strong zero").
+/// A product. `false` times a float is a zero with the float's sign, even of NaN and infinities (Julia's "strong
+/// zero").
 pub(super) fn mul(args: &[Scalar]) -> Result<Scalar> {
     let mut rest = args.iter().cloned();
     let first = rest.next().ok_or(Failure::Operands(NUMBERS))?;

@@ -204,8 +204,8 @@ pub enum Overflow {
     Mul,
 }
 
-/// The wrapped result of an integer operation, and whether it overflowed. `signed_operation` says how the operands are read,
-/// whatever their type is.
+/// The wrapped result of an integer operation, and whether it overflowed. `signed_operation` says how the operands are
+/// read, whatever their type is.
 ///
 /// # Errors
 ///

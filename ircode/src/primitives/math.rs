@@ -1,7 +1,8 @@
-//! Math functions: those of the modules `float64` and `float32`, of which most are the crate `libm`'s, so that they give the same bits on every machine.
+//! Math functions: those of the modules `float64` and `float32`, of which most are the crate `libm`'s, so that they
+//! give the same bits on every machine.
 //!
-//! Julia's `sin`, `log` and others throw a `DomainError` where C's return NaN; both are here, the C ones under the prefix
-//! `libm.`. Integers are converted to floats first.
+//! Julia's `sin`, `log` and others throw a `DomainError` where C's return NaN; both are here, the C ones under the
+//! prefix `libm.`. Integers are converted to floats first.
 
 use super::generic::{floats, promote};
 use super::{Failure, ScalarException, float, float32, float64};

@@ -327,7 +327,8 @@ pub static TABLE: &[Primitive] = &[
     on_arrays("permutedims", 1, ResultType::Matrix(0), MAKES),
     on_arrays("map", 2, ResultType::Mapped, CALLS).any_number(),
     on_arrays("broadcast", 2, ResultType::Mapped, CALLS).any_number(),
-    // What derivative rules need beside them. What ends in `!` changes its first operand and nothing else, and returns it.
+    // What derivative rules need beside them. What ends in `!` changes its first operand and nothing else, and returns
+    // it.
     bbkit("same_shape", 2, ResultType::Nothing, READS),
     bbkit("slice", 3, ResultType::Vector(0), MAKES),
     bbkit("scaled", 2, ResultType::Operand(1), MAKES),
@@ -373,8 +374,9 @@ pub static TABLE: &[Primitive] = &[
     machine("partial_apply", 1, None, ResultType::Closure, PURE),
     machine("applies", 2, Some(2), BOOL, THROWS),
     machine("captured", 3, Some(3), ResultType::Captured, THROWS),
-    // Differentiable functions: a function or closure, its derivatives, and the numbers of the parameters with respect to
-    // which these are; none are all that have tangents. Without derivatives until the pass `differentiability` fills them in.
+    // Differentiable functions: a function or closure, its derivatives, and the numbers of the parameters with respect
+    // to which these are; none are all that have tangents. Without derivatives until the pass `differentiability` fills
+    // them in.
     machine("differentiable_function", 1, None, ResultType::DifferentiableFunction, PURE),
     machine("differentiable_function_with", 3, None, ResultType::DifferentiableFunction, PURE),
     machine("original_of", 1, Some(1), ResultType::Original, THROWS),
@@ -418,7 +420,8 @@ pub static TABLE: &[Primitive] = &[
     machine("saved_field", 2, Some(2), ResultType::Unknown, READS),
     machine("restore_field!", 3, Some(3), ResultType::Nothing, WRITES),
     machine("use_once!", 1, Some(1), ResultType::Nothing, WRITES),
-    // What a derivative does where the run finds operands of which it knows none: the name of the primitive, and these; or a function that is called as a value.
+    // What a derivative does where the run finds operands of which it knows none: the name of the primitive, and these;
+    // or a function that is called as a value.
     machine("no_derivative", 1, None, ResultType::Bottom, THROWS),
     // The run has found that none of the methods is for what is passed to this.
     machine("no_method", 1, Some(1), ResultType::Bottom, THROWS),

@@ -19,8 +19,8 @@ enum Line {
     Other,
 }
 
-/// The text with words before, between and behind its listings as comments. Inside of a listing every line stays what it is, so that
-/// what is damaged is an error, and so does all of a file of functions with headers.
+/// The text with words before, between and behind its listings as comments. Inside of a listing every line stays what
+/// it is, so that what is damaged is an error, and so does all of a file of functions with headers.
 pub(super) fn without_words(text: &str) -> Option<String> {
     if has_header(text) || has_misspelled_header(text) || !text.lines().any(starts_block) {
         return None;
@@ -92,7 +92,8 @@ pub(super) fn has_header(text: &str) -> bool {
     false
 }
 
-/// Whether a line before a first block was meant as the header of a function: its first word is nearly `function`, or how other languages write that.
+/// Whether a line before a first block was meant as the header of a function: its first word is nearly `function`, or
+/// how other languages write that.
 fn has_misspelled_header(text: &str) -> bool {
     let is_meant = |line: &str| {
         let word = line.split_whitespace().next().unwrap_or_default();

@@ -386,8 +386,8 @@ impl Building {
         Ok(())
     }
 
-    /// Julia prints no name for a pending node that is not used: there is one statement more then than numbers. Takes the last so many of those without a name for
-    /// such nodes, if no others can be. Whether it did.
+    /// Julia prints no name for a pending node that is not used: there is one statement more then than numbers. Takes
+    /// the last so many of those without a name for such nodes, if no others can be. Whether it did.
     fn take_unnamed_as_pending(&mut self, count: usize) -> bool {
         let unnamed = self.named..self.stmts.len();
         let may_be = |index: &usize| {
@@ -626,8 +626,8 @@ impl Building {
     }
 
     /// Numbers the names of arguments that a listing without header uses, in their likely order. Returns them in that
-    /// order, with their numbers. In the listing of an IRCode, arguments are numbers already, and below a table all of them
-    /// have a name there: the names are those of objects.
+    /// order, with their numbers. In the listing of an IRCode, arguments are numbers already, and below a table all of
+    /// them have a name there: the names are those of objects.
     fn number_slots(&mut self) -> Vec<(Argument, Name)> {
         let Some(slots) = self.scope.slots.take() else { return Vec::new() };
         // An IRCode numbers its arguments, so a name in its listing is that of an object.

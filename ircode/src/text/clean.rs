@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::wrapped::{unbroken, with_whole_objects};
 use super::{irtools, page};
 
-/// The listings of a text as a person sees them: without escape sequences of terminals, and of pages — with code between fences, sessions,
-/// programs with listings in comments — only these, the rest being comments.
+/// The listings of a text as a person sees them: without escape sequences of terminals, and of pages — with code
+/// between fences, sessions, programs with listings in comments — only these, the rest being comments.
 ///
 /// What a terminal shows at the right by moving the cursor there and back (the names of inlined functions in a coloured
 /// listing) is left out. Places in errors are places in the cleaned text.
@@ -60,8 +60,8 @@ fn unescaped(text: &str) -> String {
 /// The bars that show what is inlined where.
 const BARS: [char; 4] = ['│', '┃', '╻', '╷'];
 
-/// Whether what Julia shows at the right by moving the cursor stands at the left, as where the moves of the cursor are lost:
-/// `│╻ +1 1 ─ %1 = …`, `│ 1 ─ %1 = …`.
+/// Whether what Julia shows at the right by moving the cursor stands at the left, as where the moves of the cursor are
+/// lost: `│╻ +1 1 ─ %1 = …`, `│ 1 ─ %1 = …`.
 fn is_annotated(line: &str) -> bool {
     let line = line.trim_start();
     let behind = line.trim_start_matches(BARS);

@@ -28,8 +28,8 @@ pub(super) fn is_around(line: &str) -> bool {
     line.starts_with("∘ ") || is_method(line)
 }
 
-/// Whether the line is the heading that older versions print, `│ ─ %-1  = invoke f(::Int64)::Any`: no statement has such a
-/// number.
+/// Whether the line is the heading that older versions print, `│ ─ %-1 = invoke f(::Int64)::Any`: no statement has such
+/// a number.
 pub(super) fn is_call_above(line: &str) -> bool {
     line.strip_prefix("│ ─ ").is_some_and(|call| call.starts_with("%-") && is_call(call))
 }

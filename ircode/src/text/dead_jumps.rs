@@ -9,8 +9,8 @@ use crate::stmt::Stmt;
 use crate::stream::InstructionStream;
 
 /// Ends blocks whose last statement is the constant that inference puts in the place of a jump that is never reached,
-/// `Core.Compiler.Const(:(return %5), false)`. In the middle of a block it is a value like others: Julia divides such code into blocks
-/// when the constants are there, and they end none.
+/// `Core.Compiler.Const(:(return %5), false)`. In the middle of a block it is a value like others: Julia divides such
+/// code into blocks when the constants are there, and they end none.
 pub(super) fn end_blocks(stmts: &mut InstructionStream, blocks: &[Range<usize>]) {
     for block in blocks {
         if let Some(last) = stmts.stmts_mut().get_mut(block.clone()).and_then(<[_]>::last_mut)

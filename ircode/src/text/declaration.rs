@@ -161,8 +161,8 @@ fn global(text: &str) -> Option<Unfinished> {
     (fits && is_path).then(|| Unfinished::Global { name: name.into(), ty, size, parts: Vec::new() })
 }
 
-/// Reads a line inside a declaration: a field `name::T`, a case `name(T, …)`, an entry `name => function`, a requirement
-/// `name(x::T)::R`, elements of an array or fields of an object.
+/// Reads a line inside a declaration: a field `name::T`, a case `name(T, …)`, an entry `name => function`, a
+/// requirement `name(x::T)::R`, elements of an array or fields of an object.
 pub(super) fn declare_member(unfinished: &mut Unfinished, mut cursor: Cursor<'_>) -> Read<()> {
     let start = cursor.pos();
     let length = balanced_length(cursor.rest(), |rest| rest.starts_with(" # "));

@@ -82,8 +82,8 @@ fn is_of_an_error(line: &str) -> bool {
     line.starts_with("ERROR: ") || line == "Stacktrace:" || is_frame
 }
 
-/// A place in the source, behind the bars of the places it is inlined in: `││┌ @ boot.jl:425 within `Array'`. Nothing but
-/// bars ends such places.
+/// A place in the source, behind the bars of the places it is inlined in: `││┌ @ boot.jl:425 within `Array'`. Nothing
+/// but bars ends such places.
 pub(super) fn is_place(line: &str) -> bool {
     let bars = line.trim_start_matches(['│', '┌', '└', '┘', '╎', ' ']);
     bars.starts_with("@ ") || bars.is_empty() && !line.is_empty()
@@ -106,7 +106,8 @@ pub(super) fn variable(line: &str) -> Option<(Name, Type)> {
     plain.then(|| (name.trim_matches('"').into(), ty))
 }
 
-/// Whether a line of a table of variables, which starts as a comment would, is of one that the compiler has named: `#self#::T`, `#branch!#94::T`.
+/// Whether a line of a table of variables, which starts as a comment would, is of one that the compiler has named:
+/// `#self#::T`, `#branch!#94::T`.
 pub(super) fn is_hidden_variable(line: &str) -> bool {
     let goes_on = line.strip_prefix('#').is_some_and(|name| !name.starts_with([' ', '#']));
     goes_on && (line == "#self#" || line.contains("::")) && variable(line).is_some()

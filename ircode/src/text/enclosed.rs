@@ -1,4 +1,5 @@
-//! A `CodeInfo(` inside of something else that is printed: `ci = CodeInfo(`, `Any[CodeInfo(`, `Out[3]: CodeInfo(`, and the next of a vector.
+//! A `CodeInfo(` inside of something else that is printed: `ci = CodeInfo(`, `Any[CodeInfo(`, `Out[3]: CodeInfo(`, and
+//! the next of a vector.
 
 use super::balanced::balanced_length;
 
@@ -20,8 +21,8 @@ impl Enclosed {
         (encloses && !other && !prompt).then(|| Enclosed { before: before.to_string() })
     }
 
-    /// The type of the result, if there is one, on a line that closes the `CodeInfo(` and all that it stands in. `None` for
-    /// a line that does not close that.
+    /// The type of the result, if there is one, on a line that closes the `CodeInfo(` and all that it stands in. `None`
+    /// for a line that does not close that.
     pub(super) fn closing<'a>(&self, line: &'a str) -> Option<Option<&'a str>> {
         let rest = line.strip_prefix(')')?;
         if !brackets_match(&format!("{}{OPEN}{line}", self.before)) {
@@ -35,8 +36,8 @@ impl Enclosed {
         known.then(|| result.and_then(|result| result.get(..length(result))))
     }
 
-    /// The type of the result, if there is one, on a line that closes the `CodeInfo(` and opens the next of a vector, and what stands before
-    /// that.
+    /// The type of the result, if there is one, on a line that closes the `CodeInfo(` and opens the next of a vector,
+    /// and what stands before that.
     pub(super) fn next<'a>(&self, line: &'a str) -> Option<(Option<&'a str>, Enclosed)> {
         let between = line.strip_suffix(OPEN)?;
         let rest = between.strip_prefix(')')?.strip_suffix(", ")?;

@@ -572,8 +572,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// `Main.ex-chapter.` or `Main.workspace#4.` before a name: the module in which a page of documentation runs its examples, or a notebook
-    /// its cells, whose name is no identifier.
+    /// `Main.ex-chapter.` or `Main.workspace#4.` before a name: the module in which a page of documentation runs its
+    /// examples, or a notebook its cells, whose name is no identifier.
     fn sandbox(&mut self) -> Option<&'a str> {
         let rest = self.rest();
         let name = rest.strip_prefix("Main.ex-").or_else(|| rest.strip_prefix("Main.workspace#"))?;

@@ -66,7 +66,8 @@ fn skip_escape_mark(cursor: &mut Cursor<'_>) {
     }
 }
 
-/// What inlining the statement costs, which Cthulhu puts before it: a number, and behind it something that does not go on with an expression.
+/// What inlining the statement costs, which Cthulhu puts before it: a number, and behind it something that does not go
+/// on with an expression.
 fn skip_cost(cursor: &mut Cursor<'_>) {
     let start = cursor.pos();
     cursor.skip_spaces();

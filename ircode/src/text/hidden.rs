@@ -22,8 +22,8 @@ impl<'a> Cursor<'a> {
         if self.starts_with("#") { Ok(self.hidden()?.to_string()) } else { self.symbol() }
     }
 
-    /// `#self#`, the function itself; the name that lowering gave an argument or a variable, `#8`; or a type of that name
-    /// with parameters, `##3#4{Int64}`.
+    /// `#self#`, the function itself; the name that lowering gave an argument or a variable, `#8`; or a type of that
+    /// name with parameters, `##3#4{Int64}`.
     pub(super) fn hidden_operand(&mut self, scope: &mut Scope) -> Read<Operand<Positions>> {
         let start = self.at;
         match self.hidden()? {

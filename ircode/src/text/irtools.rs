@@ -7,11 +7,12 @@ use hashbrown::HashMap;
 
 use super::balanced::{find_depth_0, split_depth_0};
 
-/// The text with listings of IRTools — those of its packages, Mjolnir's among them — written as Julia's own. What cannot be is left as it is: code that is not
-/// finished, and what the author left out.
+/// The text with listings of IRTools — those of its packages, Mjolnir's among them — written as Julia's own. What
+/// cannot be is left as it is: code that is not finished, and what the author left out.
 ///
-/// Arguments of the first block are those of the function, with itself as `%1`; those of other blocks are φs, or φᶜs where they are what a block catches.
-/// Branches of which the last one does not go to the next block get a block of their own.
+/// Arguments of the first block are those of the function, with itself as `%1`; those of other blocks are φs, or φᶜs
+/// where they are what a block catches. Branches of which the last one does not go to the next block get a block of
+/// their own.
 pub(super) fn as_listings(text: &str) -> Cow<'_, str> {
     if !["1: (%", "1:\n", "1:\r\n", "1: \n"].iter().any(|start| text.contains(start)) {
         return Cow::Borrowed(text);

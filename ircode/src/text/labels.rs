@@ -31,7 +31,8 @@ const BUILTINS: &[&str] = &[
 const FORMER_BUILTINS: &[&str] =
     &["_apply", "_apply_latest", "_apply_pure", "_call_in_world", "_call_latest", "kwfunc", "select_value"];
 
-/// Whether a function that Julia itself has is called so, in whichever version. What only ends as names of intrinsics do may be anything.
+/// Whether a function that Julia itself has is called so, in whichever version. What only ends as names of intrinsics
+/// do may be anything.
 pub(super) fn is_builtin(name: &str) -> bool {
     [BUILTINS, FORMER_BUILTINS, INTRINSICS].iter().any(|names| names.contains(&name))
 }

@@ -1,7 +1,7 @@
 //! Objects made of numbers that stand beside an operator: `1//2`, `0 + 2im`, `1:3`, `[1, 2]`.
 //!
-//! Of these only the text is known. They print with what looks like operators and calls, but no call of Julia's compiler
-//! has another call for an operand.
+//! Of these only the text is known. They print with what looks like operators and calls, but no call of Julia's
+//! compiler has another call for an operand.
 
 use std::ops::Range;
 

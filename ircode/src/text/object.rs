@@ -10,8 +10,8 @@ use crate::names::Positions;
 use crate::operand::Operand;
 
 impl Cursor<'_> {
-    /// An operand in a list. An object that prints as something else would, `1 + 2im` or `Ptr{Nothing} @0x00`, is kept as its
-    /// text, up to what ends it there, as long as it names no value.
+    /// An operand in a list. An object that prints as something else would, `1 + 2im` or `Ptr{Nothing} @0x00`, is kept
+    /// as its text, up to what ends it there, as long as it names no value.
     pub(super) fn listed_operand(&mut self, scope: &mut Scope, context: Context) -> Read<Operand<Positions>> {
         let start = self.at;
         let operand = self.operand(scope, context);

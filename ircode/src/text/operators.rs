@@ -8,7 +8,8 @@ const BINARY: &[&str] = &[
     ">=", "<:", ">:", "=>", ":", "++", "|>", "<|", "..", "isa", "in",
 ];
 
-/// The characters that are binary operators, each by itself: those for which `Base.isbinaryoperator` of Julia 1.5 is true.
+/// The characters that are binary operators, each by itself: those for which `Base.isbinaryoperator` of Julia 1.5 is
+/// true.
 const BINARY_CHARACTERS: &[RangeInclusive<char>] = &[
     '\u{b1}'..='\u{b1}',
     '\u{d7}'..='\u{d7}',
@@ -90,7 +91,8 @@ const BINARY_CHARACTERS: &[RangeInclusive<char>] = &[
     '\u{2b47}'..='\u{2b4c}',
 ];
 
-/// What may follow the characters of an operator in its name, as in `⊕₁`: of Julia's list all but the marks of single scripts.
+/// What may follow the characters of an operator in its name, as in `⊕₁`: of Julia's list all but the marks of single
+/// scripts.
 const SUFFIXES: &[RangeInclusive<char>] = &[
     '\u{b2}'..='\u{b3}',
     '\u{b9}'..='\u{b9}',
@@ -165,8 +167,8 @@ pub(crate) fn is_n_ary(name: &str) -> bool {
 const LOOSE: &[&str] =
     &["==", "!=", "===", "!==", "<", "<=", ">", ">=", "<:", ">:", "=>", ":", "|>", "<|", "..", "isa", "in"];
 
-/// Whether a sum beside the operator is put in parentheses: it binds as closely as `+` or closer. For signs that are no ASCII it is taken that
-/// they do, which is right for most.
+/// Whether a sum beside the operator is put in parentheses: it binds as closely as `+` or closer. For signs that are no
+/// ASCII it is taken that they do, which is right for most.
 pub(crate) fn binds_as_plus(name: &str) -> bool {
     !LOOSE.contains(&name)
 }
@@ -199,7 +201,8 @@ pub(crate) fn operator_prefix(text: &str) -> Option<&str> {
 /// Operators that are syntax and call nothing. Julia prints their symbols as those of others: `:&&`.
 const SYNTACTIC: &[&str] = &["&&", "||", "->", "-->", "<--", "<-->", "--", "$", "?", "'", "="];
 
-/// The longest operator that the text starts with, of which there is a symbol: syntax and updating operators (`+=`), too.
+/// The longest operator that the text starts with, of which there is a symbol: syntax and updating operators (`+=`),
+/// too.
 pub(crate) fn operator_symbol(text: &str) -> Option<&str> {
     let called = operator_prefix(text);
     let syntactic = SYNTACTIC.iter().copied().chain(called).filter(|op| text.starts_with(op));

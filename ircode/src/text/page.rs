@@ -8,8 +8,8 @@ use super::decoration::{Decoration, decoration, variable};
 use super::expression::Cursor;
 use super::gutter::{Gutter, gutter};
 
-/// A text in which all that is seen to be no part of a listing is a comment, and what marks a listing as a comment or a quotation
-/// of something else is gone. Lines stay lines.
+/// A text in which all that is seen to be no part of a listing is a comment, and what marks a listing as a comment or a
+/// quotation of something else is gone. Lines stay lines.
 pub(super) fn listings(text: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(text);
     for step in [from_workers, closed_behind, fenced, in_block_comments, behind_prefix, behind_prompts, without_words] {

@@ -37,7 +37,8 @@ pub struct ParsedModule {
     pub module: Module<IRCode>,
     /// What is known about each function beside its code, in the order of [`Module::functions`].
     pub functions: Vec<SourceMap>,
-    /// The text in which they stand, if that was [cleaned](crate::text::clean); otherwise it is the text that was given.
+    /// The text in which they stand, if that was [cleaned](crate::text::clean); otherwise it is the text that was
+    /// given.
     pub cleaned: Option<Arc<str>>,
 }
 
@@ -49,8 +50,8 @@ pub struct SourceMap {
     /// Whether it is a listing without a header, of which neither the name nor the arguments are known.
     pub headerless: bool,
     /// Names of arguments of which the listing does not say in which order they come. They were numbered in this order,
-    /// from `_2` on but for numbers that others carry (`x@_3`): names that follow one another in the alphabet (`a`, `b`; `x0`, `x1`) in that order,
-    /// others as they appear.
+    /// from `_2` on but for numbers that others carry (`x@_3`): names that follow one another in the alphabet (`a`,
+    /// `b`; `x0`, `x1`) in that order, others as they appear.
     pub guessed_order: Vec<Name>,
     /// Whether it names some arguments by their numbers beside these, which may be the same ones.
     pub has_numbers: bool,
@@ -137,7 +138,8 @@ pub fn parse_module_with_parameters(text: &str, parameters: &[Option<Name>]) -> 
     }
 }
 
-/// Among operands a bare name is read as a function; where the file declares a type or a constant of that name, it is that.
+/// Among operands a bare name is read as a function; where the file declares a type or a constant of that name, it is
+/// that.
 fn resolve_names(module: &mut Module<IRCode>) {
     let types: HashSet<Name> = module.types().iter().map(|def| def.name.clone()).collect();
     let constants = module.global_constants().iter().map(|constant| constant.name().as_str());
@@ -505,7 +507,8 @@ impl Parser {
 /// What opens the listing of lowered code at the top level.
 const THUNK: &str = ":($(Expr(:thunk, CodeInfo(";
 
-/// A line that ends with a type, without the comment behind that. Types have names with such a sign, in quotes or behind `where`.
+/// A line that ends with a type, without the comment behind that. Types have names with such a sign, in quotes or
+/// behind `where`.
 fn without_comment(line: &str) -> &str {
     let is_comment = |&(at, _): &(usize, &str)| {
         let before = line.get(..at).unwrap_or_default();

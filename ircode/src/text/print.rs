@@ -244,8 +244,8 @@ impl StatementPrinter {
     }
 
     fn write_invoke<N: Names>(&self, out: &mut dyn Write, invoke: &InvokeNode<N>) -> fmt::Result {
-        // Julia 1.12 prints a third label for an invoke of a method that is not compiled, which listings of others do not
-        // tell.
+        // Julia 1.12 prints a third label for an invoke of a method that is not compiled, which listings of others do
+        // not tell.
         out.write_str(if self.version() >= LABELS { "   invoke " } else { "invoke " })?;
         match &invoke.callee {
             Operand::Value(value) => write!(out, "{value}")?,

@@ -135,7 +135,8 @@ impl Meanings {
     }
 }
 
-/// Which of these names are those of functions, as a type says, `typeof(show)`, or of Julia's own modules and constants.
+/// Which of these names are those of functions, as a type says, `typeof(show)`, or of Julia's own modules and
+/// constants.
 fn names_of_functions<'a>(
     slots: &SlotNames,
     insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Type)>,
@@ -194,8 +195,8 @@ fn names_of_values<'a>(insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Typ
     found
 }
 
-/// Which of these names are those of types: they stand where only a type can, or a statement is of that type. Where names may be those of arguments, `T` and
-/// `kind` stay arguments: a function may be given the type that it asks for.
+/// Which of these names are those of types: they stand where only a type can, or a statement is of that type. Where
+/// names may be those of arguments, `T` and `kind` stay arguments: a function may be given the type that it asks for.
 fn names_of_types<'a>(
     slots: &SlotNames,
     insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Type)>,

@@ -19,7 +19,8 @@ use crate::types::Type;
 
 type Read<T> = Result<T, Diagnostic>;
 
-/// Where the text of a type ends that stands at the end of a statement: at a comment, at attributes, or where more than one space follows.
+/// Where the text of a type ends that stands at the end of a statement: at a comment, at attributes, or where more than
+/// one space follows.
 pub(super) fn ends_statement(rest: &str) -> bool {
     let (spaces, behind) = spaces(rest);
     let is_gap = spaces > 1 && !behind.is_empty() && !behind.starts_with("where");
@@ -57,7 +58,8 @@ impl<'a> Cursor<'a> {
             return Err(self.expected("a type"));
         }
         self.check_brackets(start, text)?;
-        // Julia 1.12 shows an operator of the module that is active as it shows a symbol; the constant that it is is none.
+        // Julia 1.12 shows an operator of the module that is active as it shows a symbol; the constant that it is is
+        // none.
         let stmt = match &stmt {
             Stmt::Value(Operand::Quote(quoted)) => match &**quoted {
                 Constant::Symbol(name) if *text == *format!("Core.Const({name})") => {
@@ -354,7 +356,8 @@ impl<'a> Cursor<'a> {
         Ok(Operand::Global(sharing::global(GlobalRef::new(sharing::name(&module), sharing::name(&name)))))
     }
 
-    /// Behind its type an object that is called, `Main.Scaled(2.0)(%1)`; of no fields functions of keyword arguments are, `#f#12()(%1)`.
+    /// Behind its type an object that is called, `Main.Scaled(2.0)(%1)`; of no fields functions of keyword arguments
+    /// are, `#f#12()(%1)`.
     fn called_object(&mut self, start: usize) -> Option<Operand<Positions>> {
         let fields = self.rest().strip_prefix('(')?;
         let length = balanced_length(fields, |rest| rest.starts_with(')'));
@@ -393,7 +396,8 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Whether the name of one of Julia's own functions stands alone in parentheses: among operands it may be that of an argument.
+    /// Whether the name of one of Julia's own functions stands alone in parentheses: among operands it may be that of
+    /// an argument.
     fn is_builtin_alone(&self) -> bool {
         let rest = self.rest();
         let (name, behind) = rest.split_at(rest.find(|c| !is_identifier_part(c)).unwrap_or(rest.len()));
@@ -521,8 +525,8 @@ impl<'a> Cursor<'a> {
         Some(op)
     }
 
-    /// `Float16(0.5)`, as Julia prints a literal of this type, and `Int32(5)` before an operator: with nothing behind it,
-    /// that is a call.
+    /// `Float16(0.5)`, as Julia prints a literal of this type, and `Int32(5)` before an operator: with nothing behind
+    /// it, that is a call.
     fn typed_literal(&mut self, scope: &mut Scope, context: Context) -> Option<Operand<Positions>> {
         let start = self.pos();
         let is_float16 = self.starts_with("Float16(");

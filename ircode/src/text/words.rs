@@ -22,8 +22,8 @@ pub(super) fn word(name: &str) -> Option<Constant> {
     })
 }
 
-/// Types of Julia's Base and of the packages that come with it that bbkit does not compute with, but that stand bare among the operands of printed
-/// code. In alphabetical order.
+/// Types of Julia's Base and of the packages that come with it that bbkit does not compute with, but that stand bare
+/// among the operands of printed code. In alphabetical order.
 #[rustfmt::skip]
 const TYPES: &[&str] = &[
     "AbstractArray", "AbstractChannel", "AbstractChar", "AbstractDict", "AbstractDisplay", "AbstractFloat",

@@ -9,8 +9,9 @@ use super::page::{is_part_of_listing, margin};
 /// Pages are at least so wide, in characters.
 const LEAST_WIDTH: usize = 40;
 
-/// The text with lines of a listing as they were before they were broken: what stands below a line of the full width, and has no margin, goes on with
-/// it. Where a line ended, an empty one is left, so that those below keep their numbers.
+/// The text with lines of a listing as they were before they were broken: what stands below a line of the full width,
+/// and has no margin, goes on with it. Where a line ended, an empty one is left, so that those below keep their
+/// numbers.
 pub(super) fn unbroken(text: &str) -> Cow<'_, str> {
     // What bbkit prints is on no such page.
     if has_header(text) {
@@ -50,8 +51,8 @@ pub(super) fn unbroken(text: &str) -> Cow<'_, str> {
 /// An object that is shown on more lines is none.
 const MOST_LINES: usize = 200;
 
-/// The text with objects on one line that Julia shows on several, as it does with blocks of quoted code, without the comments in them. Where a line ended, an empty
-/// one is left.
+/// The text with objects on one line that Julia shows on several, as it does with blocks of quoted code, without the
+/// comments in them. Where a line ended, an empty one is left.
 pub(super) fn with_whole_objects(text: &str) -> Cow<'_, str> {
     let begins = |line: &str| line.contains("$(") && margin(line).is_some() && !is_balanced(line);
     if !text.contains("QuoteNode(") || !text.lines().any(begins) {
@@ -76,7 +77,8 @@ pub(super) fn with_whole_objects(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The first of these lines with those that belong to it, and how many they are; `None` if its brackets do not close before the next statement.
+/// The first of these lines with those that belong to it, and how many they are; `None` if its brackets do not close
+/// before the next statement.
 fn whole_object(lines: &[&str]) -> Option<(String, usize)> {
     let mut whole = without_remarks(lines.first()?.trim_end());
     for (count, line) in lines.iter().enumerate().take(MOST_LINES).skip(1) {

@@ -63,8 +63,8 @@ impl Type {
         }
     }
 
-    /// The function of which the compiler's lattice says that a value is always this one: `sin` for `Core.Const(sin)`. What
-    /// is a value of another kind, as `IndexLinear()`, is none.
+    /// The function of which the compiler's lattice says that a value is always this one: `sin` for `Core.Const(sin)`.
+    /// What is a value of another kind, as `IndexLinear()`, is none.
     ///
     /// ```
     /// use ircode::Type;
@@ -95,8 +95,8 @@ impl Type {
         matches!(self, Type::Named(_))
     }
 
-    /// The value of which the compiler's lattice says that it is always this one: 9.81 for `Core.Const(9.81)`. `None` if
-    /// that is no number, string, type of such or tuple of these.
+    /// The value of which the compiler's lattice says that it is always this one: 9.81 for `Core.Const(9.81)`. `None`
+    /// if that is no number, string, type of such or tuple of these.
     ///
     /// ```
     /// use ircode::{Constant, Type};
@@ -110,8 +110,8 @@ impl Type {
         known_constant(self.known_text()?)
     }
 
-    /// The type of which the compiler's lattice says that a value is always this one, where that is a type with parameters, or one of a name that is a type's:
-    /// any other name may be that of something else.
+    /// The type of which the compiler's lattice says that a value is always this one, where that is a type with
+    /// parameters, or one of a name that is a type's: any other name may be that of something else.
     ///
     /// ```
     /// use ircode::Type;
@@ -143,8 +143,8 @@ fn known_constant(text: &str) -> Option<Constant> {
     crate::text::read_constant(text).filter(is_known)
 }
 
-/// The type of an object that is shown as a call of it. The only value of a type is one without arguments. With such, types may show themselves in other ways,
-/// `Base.OneTo(5)`, but not where they say their parameters.
+/// The type of an object that is shown as a call of it. The only value of a type is one without arguments. With such,
+/// types may show themselves in other ways, `Base.OneTo(5)`, but not where they say their parameters.
 fn shown_type(text: &str) -> Option<Type> {
     if text.strip_prefix(':').is_some_and(is_identifier) {
         return Some(Type::Symbol);

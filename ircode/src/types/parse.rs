@@ -101,7 +101,8 @@ fn structural(text: &str, depth: usize) -> Option<Type> {
     }
 }
 
-/// The type that is a parameter; `None` for a bound in the place of one, as in `Vector{<:Real}`, which is no array type but what is above many.
+/// The type that is a parameter; `None` for a bound in the place of one, as in `Vector{<:Real}`, which is no array type
+/// but what is above many.
 fn nested(text: &str, depth: usize) -> Option<Type> {
     let text = text.trim();
     let is_type = !text.is_empty() && !["<:", ">:"].iter().any(|bound| text.starts_with(bound));

@@ -6,13 +6,13 @@ use crate::version::JuliaVersion;
 
 macro_rules! checks {
     ($( $name:ident = $code:literal, $everywhere:literal, $since:expr, $what:literal; )*) => {
-        /// A condition that a valid program meets. The codes are stable: up to 31 their numbers follow the order in which
-        /// Julia's `verify_ir` makes its checks, those past 31 are bbkit's own. `tests/verifier/README.md` is the table
-        /// of all of them, with a program that breaks each.
+        /// A condition that a valid program meets. The codes are stable: up to 31 their numbers follow the order in
+        /// which Julia's `verify_ir` makes its checks, those past 31 are bbkit's own. `tests/verifier/README.md` is the
+        /// table of all of them, with a program that breaks each.
         ///
-        /// Some of Julia's checks have no variant here because no program can be built that fails them: columns have the
-        /// same length (2), there is no separate index of block starts (1, 7), φ edges and values come in pairs (16),
-        /// and there are no slots and no values of an unfinished compaction (31). A dump that has such a fault is
+        /// Some of Julia's checks have no variant here because no program can be built that fails them: columns have
+        /// the same length (2), there is no separate index of block starts (1, 7), φ edges and values come in pairs
+        /// (16), and there are no slots and no values of an unfinished compaction (31). A dump that has such a fault is
         /// refused when it is read.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum Check { $( #[doc = concat!($code, ": ", $what, ".")] $name, )* }
@@ -36,8 +36,8 @@ macro_rules! checks {
                 match self { $(Check::$name => $everywhere),* }
             }
 
-            /// The version of Julia whose compiler is the first to keep the condition, where older ones did not. Code that
-            /// says it is of an older one ([`IRCode::julia`](crate::IRCode::julia)) need not meet it.
+            /// The version of Julia whose compiler is the first to keep the condition, where older ones did not. Code
+            /// that says it is of an older one ([`IRCode::julia`](crate::IRCode::julia)) need not meet it.
             pub fn since(self) -> Option<JuliaVersion> {
                 match self { $(Check::$name => $since),* }
             }

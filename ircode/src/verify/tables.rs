@@ -101,11 +101,11 @@ impl fmt::Display for TableViolations {
 
 impl std::error::Error for TableViolations {}
 
-/// Checks the tables of a module, see [`TableCheck`] for the conditions. `argtypes` gives the types of the arguments of a
-/// body, the function itself first.
+/// Checks the tables of a module, see [`TableCheck`] for the conditions. `argtypes` gives the types of the arguments of
+/// a body, the function itself first.
 ///
-/// A type that the module does not declare is taken to fit every other: of Julia's own abstract types it is not known what
-/// belongs to them.
+/// A type that the module does not declare is taken to fit every other: of Julia's own abstract types it is not known
+/// what belongs to them.
 ///
 /// ```
 /// use ircode::{TableCheck, parse_module, verify_tables};
@@ -126,8 +126,8 @@ impl std::error::Error for TableViolations {}
 ///
 /// # Errors
 ///
-/// All violations: those of classes, then those of witness tables, then those of differentiability witnesses, then those of global constants, each in the order
-/// of the tables and their entries.
+/// All violations: those of classes, then those of witness tables, then those of differentiability witnesses, then
+/// those of global constants, each in the order of the tables and their entries.
 pub fn verify_tables<F>(module: &Module<F>, argtypes: impl Fn(&F) -> &[Type]) -> Result<(), TableViolations> {
     let mut verifier = Verifier { module, argtypes: &argtypes, violations: Vec::new() };
     module.classes().iter().for_each(|class| verifier.class(class));
@@ -353,7 +353,8 @@ impl<'m, F> Verifier<'m, F> {
         }
     }
 
-    /// The function of an entry, if it is one of a method and is there. `of` is the entry of the method that it belongs to.
+    /// The function of an entry, if it is one of a method and is there. `of` is the entry of the method that it belongs
+    /// to.
     fn function(&mut self, table: &Name, entry: &Entry, of: Option<&Entry>) -> Option<&'m Function<F>> {
         let found = self.module.function(&entry.function);
         if found.is_none() {

@@ -1,4 +1,5 @@
-//! Where variables are that closures capture and change: Julia keeps each in a `Core.Box`, and such boxes are followed through a whole module.
+//! Where variables are that closures capture and change: Julia keeps each in a `Core.Box`, and such boxes are followed
+//! through a whole module.
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashMap;
@@ -7,7 +8,8 @@ use ircode::{Constant, GlobalPart, GlobalValue, Head, Instruction, Module, Name,
 use super::disjoint_sets::DisjointSets;
 use crate::link_methods::{function_called, type_of};
 
-/// Where Julia keeps a variable that is captured and assigned more than once: an object whose only field may be anything.
+/// Where Julia keeps a variable that is captured and assigned more than once: an object whose only field may be
+/// anything.
 pub(crate) const BOX: &str = "Core.Box";
 
 /// Where a box is.

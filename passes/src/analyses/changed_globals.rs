@@ -7,8 +7,8 @@ use super::changes::{Counts, summaries};
 use crate::PassError;
 use crate::differentiation::dispatch::Candidate;
 
-/// An error of this pass if one of the functions at these positions, what they call, or one of the candidates for what is called as a value may change a
-/// global constant.
+/// An error of this pass if one of the functions at these positions, what they call, or one of the candidates for what
+/// is called as a value may change a global constant.
 pub(crate) fn refuse(
     pass: &'static str,
     module: &Module<BBCode>,

@@ -1,8 +1,8 @@
 //! What functions may change of what they are given, and of global constants.
 //!
-//! Where arguments and constants go is followed through values and calls, without telling the parts of a value apart, but for a field that is taken
-//! from a value of which the function shows how it is made. Where only what is seen counts, what is put in objects is followed there; elsewhere it counts as
-//! changed.
+//! Where arguments and constants go is followed through values and calls, without telling the parts of a value apart,
+//! but for a field that is taken from a value of which the function shows how it is made. Where only what is seen
+//! counts, what is put in objects is followed there; elsewhere it counts as changed.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -64,7 +64,8 @@ const PUT: &[&str] = &[
 /// Primitives whose changed operand is not the first one.
 const SECOND: &[&str] = &["arrayset"];
 
-/// Where a value may come from: arguments, as bits, those from the 64th on as one, or a global constant, by its position.
+/// Where a value may come from: arguments, as bits, those from the 64th on as one, or a global constant, by its
+/// position.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct Origins {
     /// The arguments that it may be, or be a part of.
@@ -139,9 +140,11 @@ fn add(known: &mut SecondaryMap<InstId, Origins>, id: InstId, of: Origins) -> bo
 /// What counts as a change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Counts {
-    /// Whatever may be one: what is called and not known may do anything, and what is put in an object may be changed there.
+    /// Whatever may be one: what is called and not known may do anything, and what is put in an object may be changed
+    /// there.
     Anything,
-    /// What is seen to change an object, whatever is put there. What is called and not known changes nothing, and gives something new.
+    /// What is seen to change an object, whatever is put there. What is called and not known changes nothing, and gives
+    /// something new.
     WhatIsSeen,
 }
 
@@ -152,8 +155,8 @@ pub(super) struct Change {
     pub(super) constant: usize,
 }
 
-/// What the functions at these positions and those that they call do, by position, or, where anything counts, the first place that is found where a
-/// global constant may be changed.
+/// What the functions at these positions and those that they call do, by position, or, where anything counts, the first
+/// place that is found where a global constant may be changed.
 pub(super) fn summaries(
     module: &Module<BBCode>,
     roots: &[usize],
@@ -206,7 +209,8 @@ fn callers(module: &Module<BBCode>, reached: &[usize]) -> HashMap<usize, Vec<usi
     callers
 }
 
-/// These functions and those that they call, directly or not; also by calls that are known not to return, if these count.
+/// These functions and those that they call, directly or not; also by calls that are known not to return, if these
+/// count.
 fn reached(module: &Module<BBCode>, roots: &[usize], may_fail: bool) -> Vec<usize> {
     let mut reached: Vec<usize> = Vec::new();
     let mut seen = vec![false; module.functions().len()];
@@ -238,7 +242,8 @@ struct Flow<'a> {
 }
 
 impl Flow<'_> {
-    /// What the function does, as far as that is known of those that it calls, and the first place where it may change a global constant.
+    /// What the function does, as far as that is known of those that it calls, and the first place where it may change
+    /// a global constant.
     fn summary(&self) -> (Summary, Option<(InstId, usize)>) {
         let mut origins: SecondaryMap<InstId, Origins> = SecondaryMap::with_capacity(self.bb.inst_count());
         let (mut summary, mut change) = (Summary::default(), None);
@@ -285,7 +290,8 @@ impl Flow<'_> {
         (summary, change)
     }
 
-    /// What a statement puts in values and arguments, itself or as it gives them, or a part of them, and something is put in that.
+    /// What a statement puts in values and arguments, itself or as it gives them, or a part of them, and something is
+    /// put in that.
     fn put(
         &self,
         id: InstId,
@@ -494,7 +500,8 @@ impl Flow<'_> {
         }
         match stmt {
             _ if self.counts == Counts::WhatIsSeen => Origins::default(),
-            // What nobody knows may do anything with its operands; where it is known not to return, that is not seen any more.
+            // What nobody knows may do anything with its operands; where it is known not to return, that is not seen
+            // any more.
             Stmt::Call(_) | Stmt::Invoke(_) => match self.module.called(stmt) {
                 Some(Callee::Type(_)) => Origins::default(),
                 // It is an error.

@@ -1,6 +1,7 @@
-//! Whether a function that has a derivative rule of its own changes what it is given, or gives it back. The rule says nothing of that: derivatives would not put it
-//! back, and take what was read before for what is there afterwards. They refuse functions that are seen to do so; of what is not known, C functions
-//! above all, for which rules are made, it is taken that they do not. What is given back would have a shadow of its own beside that which it has.
+//! Whether a function that has a derivative rule of its own changes what it is given, or gives it back. The rule says
+//! nothing of that: derivatives would not put it back, and take what was read before for what is there afterwards. They
+//! refuse functions that are seen to do so; of what is not known, C functions above all, for which rules are made, it
+//! is taken that they do not. What is given back would have a shadow of its own beside that which it has.
 
 use bbcode::BBCode;
 use ircode::{Module, Stmt, Type, TypeKind};
@@ -11,9 +12,9 @@ use crate::differentiation::dispatch::Candidate;
 use crate::link_methods::type_of;
 use crate::rules::{RuleKind, RuleTable};
 
-/// An error of this pass if a function with a rule for reverse mode, which one of the functions at these positions calls, directly or not, or one of the
-/// candidates for what is called as a value, is seen to change one of its arguments, or to give it back. What a function with a rule calls is not looked at: it is not
-/// differentiated.
+/// An error of this pass if a function with a rule for reverse mode, which one of the functions at these positions
+/// calls, directly or not, or one of the candidates for what is called as a value, is seen to change one of its
+/// arguments, or to give it back. What a function with a rule calls is not looked at: it is not differentiated.
 pub(crate) fn refuse(
     pass: &'static str,
     module: &Module<BBCode>,
@@ -77,7 +78,8 @@ const CHANGES_A_COPY: &str =
     "derivatives do not put back what such a function changes: let the rule be for one that changes a copy";
 const GIVES_A_COPY: &str = "what can be changed in its result must be new: let the rule be for one that gives a copy";
 
-/// Whether a function is seen to return something that can be changed, or holds such. Only that can be what it was given.
+/// Whether a function is seen to return something that can be changed, or holds such. Only that can be what it was
+/// given.
 fn returns_object(module: &Module<BBCode>, bb: &BBCode) -> bool {
     bb.all_insts().any(|(_, inst)| match &inst.stmt {
         Stmt::Return(ret) => ret.value.as_ref().is_some_and(|value| match type_of(module, bb, value) {

@@ -1,4 +1,5 @@
-//! Sets that are joined: union-find with path halving (Tarjan and van Leeuwen, *Worst-Case Analysis of Set Union Algorithms*, 1984).
+//! Sets that are joined: union-find with path halving (Tarjan and van Leeuwen, *Worst-Case Analysis of Set Union
+//! Algorithms*, 1984).
 
 /// Disjoint sets of numbered elements. Each set is named by the smallest element that is in it.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +24,8 @@ impl DisjointSets {
         self.parents.len() - 1
     }
 
-    /// The name of the set in which an element is; itself, if there is no such element. Shortens the way for those that ask later.
+    /// The name of the set in which an element is; itself, if there is no such element. Shortens the way for those that
+    /// ask later.
     pub(crate) fn find(&mut self, mut element: usize) -> usize {
         while let Some(&parent) = self.parents.get(element)
             && parent != element

@@ -60,8 +60,8 @@ pub fn field_type<F>(module: &Module<F>, object: &Type, field: &Operand<Ids>) ->
     module.immutable_field(object, field.as_constant()?).map(|(_, ty)| ty.clone())
 }
 
-/// The type of the field of a mutable struct that an operand names. Where only the run tells which it is, that which all of its fields have; `None` if they
-/// have different ones.
+/// The type of the field of a mutable struct that an operand names. Where only the run tells which it is, that which
+/// all of its fields have; `None` if they have different ones.
 pub(crate) fn mutable_field_type<F, N: Names>(module: &Module<F>, object: &Type, field: &Operand<N>) -> Option<Type> {
     let name = match object {
         Type::Ref(element) => return Some((**element).clone()),

@@ -11,8 +11,9 @@ use crate::simplify_cfg::fill_empty_blocks;
 /// What makes an array of dimensions that are operands.
 const NEW_ARRAY: MemoryEffect = MemoryEffect::NewArray { by_tuple: false };
 
-/// The arrays of numbers that the function makes and shows to nobody while it runs, with the types of their elements. It may return one, by the name of the
-/// statement that made it; what a store gives is the array, too, and is not followed.
+/// The arrays of numbers that the function makes and shows to nobody while it runs, with the types of their elements.
+/// It may return one, by the name of the statement that made it; what a store gives is the array, too, and is not
+/// followed.
 pub(crate) fn local_arrays(bb: &BBCode, module: &Module<BBCode>) -> SecondaryMap<InstId, Type> {
     let mut arrays: SecondaryMap<InstId, Type> = SecondaryMap::new();
     let mut stores: SecondaryMap<InstId, InstId> = SecondaryMap::new();
@@ -52,7 +53,8 @@ pub(crate) fn local_arrays(bb: &BBCode, module: &Module<BBCode>) -> SecondaryMap
     arrays
 }
 
-/// The dimensions of an array that this statement makes; `None` if it makes none, or dimensions are not seen to be integers of 64 bits.
+/// The dimensions of an array that this statement makes; `None` if it makes none, or dimensions are not seen to be
+/// integers of 64 bits.
 pub(crate) fn dimensions<'a>(module: &Module<BBCode>, bb: &BBCode, stmt: &'a Stmt<Ids>) -> Option<&'a [Operand<Ids>]> {
     let (primitive, args) = module.primitive_call(stmt)?;
     let dims = match (primitive.memory, args) {

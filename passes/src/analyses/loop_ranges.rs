@@ -91,8 +91,8 @@ impl<'a> LoopRanges<'a> {
         block.and_then(|block| self.graph.number(block)).is_some_and(|number| self.loops.contains(id, number))
     }
 
-    /// Between which bounds a φ at the header of a loop counts, if it counts by one and one of these blocks of the loop ends it at
-    /// a bound that does not change in it.
+    /// Between which bounds a φ at the header of a loop counts, if it counts by one and one of these blocks of the loop
+    /// ends it at a bound that does not change in it.
     pub(crate) fn range(&self, id: LoopId, blocks: &[BlockId], phi: InstId) -> Option<Range> {
         let header = self.loops.get(id)?.header;
         let block = self.graph.block(header)?;
@@ -127,7 +127,8 @@ impl<'a> LoopRanges<'a> {
         Some(Range { least, greatest })
     }
 
-    /// What a φ is at most in the next round, if the end of a block goes on to that only as long as it is less, or not the same.
+    /// What a φ is at most in the next round, if the end of a block goes on to that only as long as it is less, or not
+    /// the same.
     fn last_value(&self, id: LoopId, phi: InstId, block: BlockId) -> Option<Operand<Ids>> {
         let Stmt::GotoIfNot(goto) = &self.bb.terminator(block)?.1.stmt else { return None };
         let inside = |to: BlockId| self.graph.number(to).is_some_and(|to| self.loops.contains(id, to));

@@ -11,15 +11,17 @@ pub(crate) const MOST: usize = 16;
 pub(crate) struct Choice {
     /// Its position in the module.
     pub(crate) method: usize,
-    /// The arguments, counted from 0, that must be of these types, which the run can ask for. It takes whatever the others are.
+    /// The arguments, counted from 0, that must be of these types, which the run can ask for. It takes whatever the
+    /// others are.
     pub(crate) tests: Vec<(usize, Type)>,
     /// The types that it takes.
     taken: Vec<Type>,
 }
 
-/// Those of these methods that may take arguments of the types given, in such an order that the run chooses the first whose tests hold: what
-/// the interpreter does, as Julia: the most specific one. `None` if it cannot be told which these are, if the run
-/// cannot ask for what they take, if two of them may take the same arguments, and none is more specific, or if they are more than [`MOST`].
+/// Those of these methods that may take arguments of the types given, in such an order that the run chooses the first
+/// whose tests hold: what the interpreter does, as Julia: the most specific one. `None` if it cannot be told which
+/// these are, if the run cannot ask for what they take, if two of them may take the same arguments, and none is more
+/// specific, or if they are more than [`MOST`].
 pub(crate) fn choices(
     module: &Module<BBCode>,
     methods: impl IntoIterator<Item = usize>,
@@ -66,8 +68,8 @@ pub(crate) fn choices(
     Some(reached)
 }
 
-/// The methods of a function that is called by its path; `None` if there are some of the path and some of the plain name, of which the run tries those of the path
-/// first.
+/// The methods of a function that is called by its path; `None` if there are some of the path and some of the plain
+/// name, of which the run tries those of the path first.
 pub(crate) fn methods_named<'m>(module: &'m Module<BBCode>, path: &str) -> Option<&'m [usize]> {
     let plain = path.rsplit('.').next().unwrap_or(path);
     match (module.methods(path), module.methods(plain)) {
@@ -116,7 +118,8 @@ pub(crate) fn is_exact(module: &Module<BBCode>, ty: &Type) -> bool {
     }
 }
 
-/// Whether a type of which arrays or named tuples are is one that the run can ask for: these have the types with which they were made, not those of what they hold.
+/// Whether a type of which arrays or named tuples are is one that the run can ask for: these have the types with which
+/// they were made, not those of what they hold.
 fn is_exact_parameter(module: &Module<BBCode>, ty: &Type) -> bool {
     match ty {
         Type::Any => true,
@@ -125,7 +128,8 @@ fn is_exact_parameter(module: &Module<BBCode>, ty: &Type) -> bool {
     }
 }
 
-/// The types of so many arguments that a method takes: `Some(None)` if it takes another number of them, `None` if that cannot be told.
+/// The types of so many arguments that a method takes: `Some(None)` if it takes another number of them, `None` if that
+/// cannot be told.
 fn taken_types(module: &Module<BBCode>, method: &Function<BBCode>, count: usize) -> Option<Option<Vec<Type>>> {
     let types = method.body.argtypes.get(1..)?;
     let taken: Vec<&Type> = match (types, method.varargs) {
@@ -145,7 +149,8 @@ fn may_take_first(module: &Module<BBCode>, method: &Function<BBCode>, given: &[T
     given.get(..first.len()).is_none_or(|given| !matches!(tests(module, given, &first), Some(None)))
 }
 
-/// What must be asked before a method is called: `Some(None)` if it takes nothing of what is given, `None` if that cannot be told.
+/// What must be asked before a method is called: `Some(None)` if it takes nothing of what is given, `None` if that
+/// cannot be told.
 fn tests(module: &Module<BBCode>, given: &[Type], taken: &[Type]) -> Option<Option<Vec<(usize, Type)>>> {
     let mut tests = Vec::new();
     let mut undecided = false;

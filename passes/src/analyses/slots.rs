@@ -36,8 +36,8 @@ pub(crate) fn slot_call<'s, N: Names, F>(module: &Module<F>, stmt: &'s Stmt<N>) 
     matches!(module.global_callee(global), Callee::Primitive(_)).then_some(call)
 }
 
-/// Why the slot with which the statement at `at` works did not become values, and the statement to blame; `None` if it works
-/// with no slot. The statements are all of the function; it takes time in proportion to them.
+/// Why the slot with which the statement at `at` works did not become values, and the statement to blame; `None` if it
+/// works with no slot. The statements are all of the function; it takes time in proportion to them.
 pub(crate) fn why_it_stays<N: Names, F>(
     module: &Module<F>,
     statements: &[(N::Value, &Stmt<N>)],

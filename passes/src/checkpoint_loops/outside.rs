@@ -76,7 +76,8 @@ impl Outside {
         Ok(())
     }
 
-    /// Calls a segment, with the number of the round and what goes around in φs; gives the number of the exit that it says.
+    /// Calls a segment, with the number of the round and what goes around in φs; gives the number of the exit that it
+    /// says.
     fn call_segment(
         &mut self,
         write: &mut Writer<'_>,

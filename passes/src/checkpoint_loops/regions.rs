@@ -52,8 +52,8 @@ pub(super) enum Found {
     Left(BlockId, String),
 }
 
-/// The outermost loops that become segments, and those that stay, loops inside before those around them. The loop with the header
-/// `own` is not looked at; those in it are.
+/// The outermost loops that become segments, and those that stay, loops inside before those around them. The loop with
+/// the header `own` is not looked at; those in it are.
 pub(super) fn regions(bb: &BBCode, surveyed: &Surveyed<'_>, own: Option<BlockId>) -> Vec<Found> {
     let graph = bb.cfg();
     let forest = graph.loops();

@@ -13,8 +13,9 @@ use crate::substitution::Substitution;
 
 /// A function of some rounds of a loop.
 pub(super) struct Segment {
-    /// It takes the number of rounds, what goes around the loop, and its inputs. It gives a tuple: the number of the exit through which control left
-    /// the loop, counted from 1, or 0 if it goes on; what goes around; the outputs; and those inputs that are threaded.
+    /// It takes the number of rounds, what goes around the loop, and its inputs. It gives a tuple: the number of the
+    /// exit through which control left the loop, counted from 1, or 0 if it goes on; what goes around; the outputs; and
+    /// those inputs that are threaded.
     pub(super) function: Function<BBCode>,
     /// The header of the loop in it.
     pub(super) header: BlockId,
@@ -128,8 +129,8 @@ impl Copy<'_> {
         }
     }
 
-    /// Writes the φs of the header, and the end of a round: on to the next one, or to the end of the segment. Gives what
-    /// goes around.
+    /// Writes the φs of the header, and the end of a round: on to the next one, or to the end of the segment. Gives
+    /// what goes around.
     fn go_around(&mut self) -> Result<Vec<Operand<Ids>>, EditError> {
         let region = self.region;
         let header = self.block(region.header);

@@ -51,8 +51,8 @@ impl Target {
     }
 }
 
-/// A clone of a function, with the parameters that these ways leave, behind them what the closures capture. `operands` are what
-/// names the functions of the closures, for each parameter that is one.
+/// A clone of a function, with the parameters that these ways leave, behind them what the closures capture. `operands`
+/// are what names the functions of the closures, for each parameter that is one.
 pub(super) fn specialized(
     module: &Module<BBCode>,
     things: &Things,

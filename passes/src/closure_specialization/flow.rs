@@ -249,7 +249,8 @@ impl Flow {
         }
     }
 
-    /// What is passed to a function, or captured for it, must be what it takes; then there is to be a copy of it for that.
+    /// What is passed to a function, or captured for it, must be what it takes; then there is to be a copy of it for
+    /// that.
     fn check_passed(&mut self, known: Known<'_>, place: &Place, misfits: bool) {
         let shapes: Vec<Shape> = place.given.iter().map(|given| self.shape(given)).collect();
         let target = known.module.functions().get(place.function);

@@ -62,8 +62,8 @@ impl Place {
     }
 }
 
-/// The functions of which the module asks whether a closure is one of them. A closure of such a function must stay one: of a clone it would
-/// be another. Linear in the module.
+/// The functions of which the module asks whether a closure is one of them. A closure of such a function must stay one:
+/// of a clone it would be another. Linear in the module.
 pub(super) fn asked(module: &Module<BBCode>) -> HashSet<usize> {
     let mut found = HashSet::new();
     for (_, inst) in module.functions().iter().flat_map(|function| function.body.all_insts()) {
@@ -91,7 +91,8 @@ pub(super) fn seen_through(bb: &BBCode, operand: &Operand<Ids>) -> Operand<Ids> 
     at.clone()
 }
 
-/// The statements that are reached, so that each stands behind those whose values it uses, φs that loops come around to aside.
+/// The statements that are reached, so that each stands behind those whose values it uses, φs that loops come around to
+/// aside.
 pub(super) fn in_order(bb: &BBCode) -> Vec<InstId> {
     let graph = bb.cfg();
     let order = graph.graph().postorder().into_iter().rev();

@@ -128,8 +128,9 @@ impl Candidates {
         self.put = put;
     }
 
-    /// Decides which are specialised. Returns the functions that have to be cloned for it, in the order in which they were found; none
-    /// if nothing is specialised. `left` is how many statements they may have, and `effort` how many may be looked at.
+    /// Decides which are specialised. Returns the functions that have to be cloned for it, in the order in which they
+    /// were found; none if nothing is specialised. `left` is how many statements they may have, and `effort` how many
+    /// may be looked at.
     pub(super) fn decide(
         &self,
         module: &Module<BBCode>,

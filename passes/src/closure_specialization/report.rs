@@ -16,7 +16,8 @@ use crate::closure_folding::made_closure;
 pub struct Report {
     /// Whether the module was changed.
     pub changed: bool,
-    /// The places where a function was given something else in the place of closures, in the order in which they were rewritten.
+    /// The places where a function was given something else in the place of closures, in the order in which they were
+    /// rewritten.
     pub specialized: Vec<Specialized>,
     /// The closures that stay, in the order of the module and of the statements.
     pub kept: Vec<Kept>,
@@ -31,7 +32,8 @@ pub struct Report {
 pub struct Specialized {
     /// Where.
     pub function: Name,
-    /// The statement there: its number before the pass, or when its function was cloned. `None` for an enum, or a function that takes one.
+    /// The statement there: its number before the pass, or when its function was cloned. `None` for an enum, or a
+    /// function that takes one.
     pub statement: Option<SSAValue>,
     /// What was used before.
     pub from: Name,
@@ -195,8 +197,9 @@ impl Numbers {
     }
 }
 
-/// Why the closures stay that are left in a module, in the order of the module and of the statements. `refused` says it of those
-/// that are given to functions: by the number of the function that makes them, and the statement. Linear in the module.
+/// Why the closures stay that are left in a module, in the order of the module and of the statements. `refused` says it
+/// of those that are given to functions: by the number of the function that makes them, and the statement. Linear in
+/// the module.
 pub(super) fn kept(module: &Module<BBCode>, refused: &HashMap<(usize, InstId), Reason>) -> Vec<Kept> {
     let mut all = Vec::new();
     for (index, function) in module.functions().iter().enumerate() {

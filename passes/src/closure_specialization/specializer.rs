@@ -42,7 +42,8 @@ pub(super) struct Specializer<'m> {
     old_types: Vec<Name>,
     /// The clones that were made, and of what.
     clones: HashMap<(usize, Vec<Way>), usize>,
-    /// Which functions a clone was specialised with, within itself, and how often each; functions that are no clones have none.
+    /// Which functions a clone was specialised with, within itself, and how often each; functions that are no clones
+    /// have none.
     lineage: HashMap<usize, Lineage>,
     /// The names of clones and of types.
     names: FreeNames,

@@ -4,8 +4,8 @@ use bbcode::BBCode;
 use hashbrown::HashSet;
 use ircode::{Callee, Constant, Module, Name, Operand, Stmt, Type, TypeDef, TypeKind};
 
-/// Removes the functions that were replaced, and that no function which stays mentions; not `kept`. Returns their names, in the order of
-/// the module. Linear in the module.
+/// Removes the functions that were replaced, and that no function which stays mentions; not `kept`. Returns their
+/// names, in the order of the module. Linear in the module.
 pub(super) fn remove(module: &mut Module<BBCode>, replaced: &[bool], kept: Option<&Name>) -> Vec<Name> {
     let functions = module.functions();
     let may_go = |index: usize| {
@@ -45,8 +45,8 @@ pub(super) fn remove(module: &mut Module<BBCode>, replaced: &[bool], kept: Optio
     names
 }
 
-/// Removes the declared types among these that nothing mentions any more. Returns their names, in the order of the module. Linear in the
-/// module.
+/// Removes the declared types among these that nothing mentions any more. Returns their names, in the order of the
+/// module. Linear in the module.
 pub(super) fn remove_types(module: &mut Module<BBCode>, candidates: &[Name]) -> Vec<Name> {
     let candidates: HashSet<Name> =
         candidates.iter().filter_map(|name| Some(module.type_def(name)?.name.clone())).collect();

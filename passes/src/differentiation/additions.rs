@@ -5,8 +5,8 @@ use ircode::{Function, Module, Name, TypeDef};
 
 use crate::PassError;
 
-/// Adds these types and functions to a module, in the place of functions of the same names; gives the names of the functions. `error` is one of the pass, with this
-/// message.
+/// Adds these types and functions to a module, in the place of functions of the same names; gives the names of the
+/// functions. `error` is one of the pass, with this message.
 pub(crate) fn add_generated(
     module: &mut Module<BBCode>,
     types: Vec<TypeDef>,

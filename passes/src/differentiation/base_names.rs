@@ -8,8 +8,8 @@ use ircode::{Module, method_of};
 
 use crate::free_names::FreeNames;
 
-/// How characters of names are spelled that may stand in names of functions and not in plain words: those of Julia's operators that are met in programs.
-/// Others are spelled by their numbers.
+/// How characters of names are spelled that may stand in names of functions and not in plain words: those of Julia's
+/// operators that are met in programs. Others are spelled by their numbers.
 const SPELLED: [(char, &str); 26] = [
     ('!', "bang"),
     ('%', "rem"),
@@ -89,8 +89,8 @@ pub(crate) struct BaseNames {
 }
 
 impl BaseNames {
-    /// That of the function at this position: its [`base_name`], with a number where a function that was asked for earlier has it, as functions of two
-    /// modules may.
+    /// That of the function at this position: its [`base_name`], with a number where a function that was asked for
+    /// earlier has it, as functions of two modules may.
     pub(crate) fn of(&self, module: &Module<BBCode>, function: usize) -> String {
         if let Some(known) = self.known.borrow().get(&function) {
             return known.clone();

@@ -1,8 +1,8 @@
 //! The mark of functions that reverse mode runs again instead of saving what happens in them.
 //!
-//! It is an attribute of the body, as Julia's `:noinline` is: `meta $(Expr(:meta, :checkpointed))`. Numbers behind the word are
-//! those of elements of the tuple that the function returns, counted from 1: these have no derivative, they count as
-//! constants where the function makes them and where its caller takes them out.
+//! It is an attribute of the body, as Julia's `:noinline` is: `meta $(Expr(:meta, :checkpointed))`. Numbers behind the
+//! word are those of elements of the tuple that the function returns, counted from 1: these have no derivative, they
+//! count as constants where the function makes them and where its caller takes them out.
 
 use bbcode::BBCode;
 use ircode::{Constant, Head, Operand, Positions, Stmt};

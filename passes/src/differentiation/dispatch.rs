@@ -1,6 +1,7 @@
-//! Calls of what is known only when the program runs: the world is closed, so they are calls of one of the functions that
-//! are mentioned as values somewhere, or of which closures are made, or that stand in tables of methods. Of what was looked up in
-//! a table, only the functions that may be found there are tried, and of the part of a bundle only those that are bundled as such.
+//! Calls of what is known only when the program runs: the world is closed, so they are calls of one of the functions
+//! that are mentioned as values somewhere, or of which closures are made, or that stand in tables of methods. Of what
+//! was looked up in a table, only the functions that may be found there are tried, and of the part of a bundle only
+//! those that are bundled as such.
 
 mod bundled;
 mod looked_up;
@@ -54,7 +55,8 @@ impl Candidate {
         }
     }
 
-    /// Whether it is called with arguments of these types. A primitive that takes several numbers of them is, where it is known by name that it may be the one.
+    /// Whether it is called with arguments of these types. A primitive that takes several numbers of them is, where it
+    /// is known by name that it may be the one.
     fn fits(&self, module: &Module<BBCode>, given: &[Type], is_named: bool) -> bool {
         let is_primitive = self.argtypes.is_none();
         let captured = self.captured.unwrap_or(0);
@@ -74,9 +76,9 @@ impl Candidate {
     }
 }
 
-/// The functions that are mentioned as values in the module, in order, and those in its tables of methods; all its functions, too, if one of `roots`, which are to be
-/// differentiated, takes functions as arguments. For reverse mode, without those that catch exceptions: they have no pullback, and calling one is an error when
-/// the program runs.
+/// The functions that are mentioned as values in the module, in order, and those in its tables of methods; all its
+/// functions, too, if one of `roots`, which are to be differentiated, takes functions as arguments. For reverse mode,
+/// without those that catch exceptions: they have no pullback, and calling one is an error when the program runs.
 pub(crate) fn candidates(module: &Module<BBCode>, roots: &[usize], reverse: bool) -> Vec<Candidate> {
     let mut seen: HashSet<String> = HashSet::new();
     let mut found = Vec::new();
@@ -224,7 +226,8 @@ fn is_no_number(ty: &Type) -> bool {
     matches!(ty, Type::Array(_) | Type::Tuple(_) | Type::NamedTuple(_) | Type::String | Type::Symbol)
 }
 
-/// The names of the functions that a value may be, without the modules', if its type says which: objects are none of them.
+/// The names of the functions that a value may be, without the modules', if its type says which: objects are none of
+/// them.
 fn functions_of<'t>(module: &Module<BBCode>, ty: &'t Type) -> Option<Vec<&'t str>> {
     let members = match ty {
         Type::Union(members) => members.as_slice(),
@@ -255,8 +258,8 @@ struct ValueCall {
     line: LineInfo,
 }
 
-/// Turns each call of a value into calls of the candidates that it may be, by comparing; anything else is an error when the
-/// program runs. True if there was such a call.
+/// Turns each call of a value into calls of the candidates that it may be, by comparing; anything else is an error when
+/// the program runs. True if there was such a call.
 pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[Candidate]) -> Result<bool, EditError> {
     let calls: Vec<ValueCall> = bb
         .all_insts()
@@ -313,8 +316,8 @@ struct Target<'c> {
     choice: Option<Vec<Way>>,
 }
 
-/// What is called for each value that candidates are. Those of a function with several methods stand one behind the other; of one whose methods the run cannot tell
-/// apart there is no target.
+/// What is called for each value that candidates are. Those of a function with several methods stand one behind the
+/// other; of one whose methods the run cannot tell apart there is no target.
 fn targets<'c>(module: &Module<BBCode>, fitting: Vec<&'c Candidate>, given: &[Type]) -> Vec<Target<'c>> {
     let is_same = |a: &&Candidate, b: &&Candidate| a.value == b.value && a.captured == b.captured;
     let target = |of_value: &[&'c Candidate]| match of_value {
@@ -337,8 +340,8 @@ fn targets<'c>(module: &Module<BBCode>, fitting: Vec<&'c Candidate>, given: &[Ty
     fitting.chunk_by(is_same).filter_map(target).collect()
 }
 
-/// What a rule for a function is told of the type of an argument: where the function takes a class, that class, of which an object of
-/// a class that inherits from it is one.
+/// What a rule for a function is told of the type of an argument: where the function takes a class, that class, of
+/// which an object of a class that inherits from it is one.
 pub(crate) fn as_taken(module: &Module<BBCode>, given: Type, taken: &Type) -> Type {
     match (&given, taken) {
         (Type::Named(class), Type::Named(of)) if module.is_subclass(class, of) => taken.clone(),

@@ -21,14 +21,15 @@ const SLOTS_IN_SLOTS: usize = 8;
 /// How many tests of types may stand one behind the other of which each decides what the next one asks for.
 const TESTS_BEHIND_TESTS: usize = 8;
 
-/// The position, counted from 0, of the part of a value that this number names, counted from 1. No value has more parts than
-/// a `u32` counts.
+/// The position, counted from 0, of the part of a value that this number names, counted from 1. No value has more parts
+/// than a `u32` counts.
 pub(crate) fn part_index(number: &Scalar) -> Option<usize> {
     let index = u32::try_from(number.to_i128().checked_sub(1)?).ok()?;
     usize::try_from(index).ok()
 }
 
-/// A function that has a derivative rule of its own, as one that calls it: what is asked for as a derivative of it is by the rule, too.
+/// A function that has a derivative rule of its own, as one that calls it: what is asked for as a derivative of it is
+/// by the rule, too.
 pub(crate) fn by_its_rule(
     pass: &'static str,
     rules: &RuleTable,
@@ -57,8 +58,8 @@ pub(crate) enum OpenArithmetic {
     Asks,
 }
 
-/// What is derived of a module: without looking at what open arithmetic may be, which the run would have to ask for each time, and if that has no derivative, with it. The
-/// error is what is left then.
+/// What is derived of a module: without looking at what open arithmetic may be, which the run would have to ask for
+/// each time, and if that has no derivative, with it. The error is what is left then.
 pub(crate) fn derived<T, E>(module: &Module<BBCode>, derive: impl Fn(OpenArithmetic) -> Result<T, E>) -> Result<T, E> {
     derive(OpenArithmetic::Stays).or_else(|error| {
         match module.functions().iter().any(|function| arithmetic_splitting::may_have_open(function, module)) {
@@ -68,9 +69,9 @@ pub(crate) fn derived<T, E>(module: &Module<BBCode>, derive: impl Fn(OpenArithme
     })
 }
 
-/// A copy of the body of a function in which slots are values, generic arithmetic and maps are what they do, types and callees
-/// are known as far as they follow, calls of values go to the candidates, every block is reachable, φs name all their
-/// edges, and every statement remembers which one of the function it comes from.
+/// A copy of the body of a function in which slots are values, generic arithmetic and maps are what they do, types and
+/// callees are known as far as they follow, calls of values go to the candidates, every block is reachable, φs name all
+/// their edges, and every statement remembers which one of the function it comes from.
 pub(crate) fn prepared_body(
     pass: &'static str,
     module: &Module<BBCode>,
@@ -86,7 +87,8 @@ pub(crate) fn prepared_body(
     for run in [unreachable_code::run, copy_elements::run, unknown_calls::run] {
         run(&mut bb, &context)?;
     }
-    // What would be done with a value of another type is never done. φs that are left with one value are that, of which more is known.
+    // What would be done with a value of another type is never done. φs that are left with one value are that, of which
+    // more is known.
     for _ in 0..TESTS_BEHIND_TESTS {
         constant_folding::run(&mut bb, &context)?;
         if !simplify_cfg::fold_constant_branches(&mut bb) {

@@ -3,8 +3,8 @@
 use ircode::primitives::Primitive;
 use ircode::{Module, Type};
 
-/// Why there is no derivative of a primitive on operands of these types, and what would mend it. `of_registered` is that for primitives of
-/// the host.
+/// Why there is no derivative of a primitive on operands of these types, and what would mend it. `of_registered` is
+/// that for primitives of the host.
 pub(crate) fn without_rule<F>(
     module: &Module<F>,
     primitive: &Primitive,

@@ -45,8 +45,9 @@ impl Signatures {
     }
 }
 
-/// Makes the derivatives of several functions, with respect to arguments of these numbers, and of all that they call. `wanted` says of a function which arguments these
-/// are, `generate` makes a derivative and gives those that it calls, and `name` is what it is called. Errors are those of all functions.
+/// Makes the derivatives of several functions, with respect to arguments of these numbers, and of all that they call.
+/// `wanted` says of a function which arguments these are, `generate` makes a derivative and gives those that it calls,
+/// and `name` is what it is called. Errors are those of all functions.
 pub(crate) fn generate_several(
     module: &Module<BBCode>,
     roots: &[(Name, Vec<u32>)],

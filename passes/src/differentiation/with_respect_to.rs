@@ -21,8 +21,8 @@ impl UnwantedArgument {
     }
 }
 
-/// Whether each argument is among those of these numbers, where 2 is `_2`; without numbers, whether it has a tangent. The
-/// function itself, `_1`, is never.
+/// Whether each argument is among those of these numbers, where 2 is `_2`; without numbers, whether it has a tangent.
+/// The function itself, `_1`, is never.
 pub(crate) fn wanted_arguments(
     argtypes: &[Type],
     has_tangent: impl Fn(&Type) -> bool,

@@ -48,9 +48,9 @@ pub(crate) struct Given {
     pub(crate) thunks: Vec<Function<BBCode>>,
 }
 
-/// The derivative of a function with respect to exactly these parameters that a witness of the module gives, through a thunk if
-/// its parameters are more, or if the last `captured` ones of the function are captured by a closure. `None` if no witness
-/// has this kind of derivative for a superset.
+/// The derivative of a function with respect to exactly these parameters that a witness of the module gives, through a
+/// thunk if its parameters are more, or if the last `captured` ones of the function are captured by a closure. `None`
+/// if no witness has this kind of derivative for a superset.
 pub(crate) fn given_derivative(
     module: &Module<BBCode>,
     tangents: &TangentTypes<'_, BBCode>,

@@ -39,9 +39,9 @@ pub(super) struct Reason {
 
 /// What was found about the values of a function.
 ///
-/// What may hold objects is in classes: two values that may hold the same object are in one. A class is active if anything
-/// that depends on the arguments is put in one of its objects; then all its objects have shadows (Steensgaard's analysis, with one
-/// node for an object and all that can be reached from it).
+/// What may hold objects is in classes: two values that may hold the same object are in one. A class is active if
+/// anything that depends on the arguments is put in one of its objects; then all its objects have shadows
+/// (Steensgaard's analysis, with one node for an object and all that can be reached from it).
 #[derive(Debug)]
 pub(super) struct Activity {
     /// The tangents of the arguments, `_1` first, and of the values of the statements behind them.
@@ -192,7 +192,8 @@ impl Activity {
         (0..self.arguments).find(|&index| self.class.get(index) == Some(&class)).map(Argument::from_index)
     }
 
-    /// The reason why what is in one of the arguments has no derivative, or in an object that was thrown, if there is one.
+    /// The reason why what is in one of the arguments has no derivative, or in an object that was thrown, if there is
+    /// one.
     pub(super) fn problem_of_arguments(&self) -> Option<usize> {
         let of_arguments = (0..self.arguments).find_map(|cell| match self.states.get(*self.class.get(cell)?)? {
             State::Opaque(reason) => Some(*reason),

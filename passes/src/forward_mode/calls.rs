@@ -1,4 +1,5 @@
-//! Calls of functions: of their derivatives, of those that tables of methods and witnesses give, and of rules for functions.
+//! Calls of functions: of their derivatives, of those that tables of methods and witnesses give, and of rules for
+//! functions.
 
 use ircode::wording::counted;
 use ircode::{Constant, GlobalRef, Operand, SSAValue, Stmt, Type};

@@ -26,8 +26,8 @@ use crate::tangents::{Tangent, TangentTypes};
 /// A function made ready to be differentiated.
 #[derive(Debug)]
 pub(super) struct Prepared {
-    /// The body: slots are values, generic arithmetic is intrinsics, types and callees are known as far as they follow, every
-    /// block is reachable, and every statement remembers which one of the original it comes from.
+    /// The body: slots are values, generic arithmetic is intrinsics, types and callees are known as far as they follow,
+    /// every block is reachable, and every statement remembers which one of the original it comes from.
     pub(super) ir: IRCode,
     /// What its statements do.
     pub(super) operations: Vec<Operation>,
@@ -169,7 +169,8 @@ impl<'a> Derivation<'a> {
         std::iter::once(result.clone()).chain(std::iter::repeat_n(tangent.ty(), self.directions)).collect()
     }
 
-    /// The JVP that a witness of the module gives for what is wanted, perhaps through a thunk. It goes in one direction.
+    /// The JVP that a witness of the module gives for what is wanted, perhaps through a thunk. It goes in one
+    /// direction.
     pub(super) fn given(&self, signature: &Signature) -> Option<Name> {
         if self.directions != 1 || self.module.differentiability_witnesses().is_empty() {
             return None;

@@ -7,12 +7,12 @@ use super::operation::Operation;
 use crate::analyses::failing::failing_statements;
 use crate::differentiation::dispatch::Candidate;
 
-/// For each function of a module, whose invokes name what they call, whether an exception that it throws may be caught where something is
-/// differentiated: something that contains a `try` block is it, or leads to it by calls. Where there is such a block, what is used as a value may be called
-/// in it, and what an unknown call leads to may be any function.
+/// For each function of a module, whose invokes name what they call, whether an exception that it throws may be caught
+/// where something is differentiated: something that contains a `try` block is it, or leads to it by calls. Where there
+/// is such a block, what is used as a value may be called in it, and what an unknown call leads to may be any function.
 ///
-/// What only those call that are about to fail, to make a message, is not differentiated, unless that may be caught. `roots` are the functions to differentiate,
-/// `candidates` what a value that is called may be.
+/// What only those call that are about to fail, to make a message, is not differentiated, unless that may be caught.
+/// `roots` are the functions to differentiate, `candidates` what a value that is called may be.
 pub(super) fn may_be_caught(module: &Module<BBCode>, roots: &[usize], candidates: &[Candidate]) -> Vec<bool> {
     let catches = |body: &BBCode| body.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_)));
     let mut caught: Vec<bool> = module.functions().iter().map(|function| catches(&function.body)).collect();
@@ -76,8 +76,8 @@ fn runs_where_nothing_fails(module: &Module<BBCode>, roots: &[usize], candidates
     run
 }
 
-/// Leaves calls as they are in blocks from which no way leads to a return, in a function of which exceptions end the run: they make
-/// messages, and print what is in the arguments.
+/// Leaves calls as they are in blocks from which no way leads to a return, in a function of which exceptions end the
+/// run: they make messages, and print what is in the arguments.
 pub(super) fn leave_calls(ir: &IRCode, operations: &mut [Operation]) {
     for statements in failing_statements(&ir.view()) {
         for operation in operations.get_mut(statements).unwrap_or_default() {

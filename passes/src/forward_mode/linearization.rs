@@ -1,35 +1,38 @@
-//! Linearization: forward mode in two functions, of which the first computes the value and the second applies the derivative to
-//! tangents, as often as one likes.
+//! Linearization: forward mode in two functions, of which the first computes the value and the second applies the
+//! derivative to tangents, as often as one likes.
 //!
 //! ```text
 //! f_linearized(args…) -> (value, differential)
 //! f_differential(tangents of the arguments…, captured…) -> tangent
 //! ```
 //!
-//! The differential is a closure of the second function. Swift calls the first the JVP of f and has it for code without branches only;
-//! JAX calls the two `linearize`. Here `f_jvp` is the function of [forward mode](crate::forward_mode) that computes value and
-//! tangent at once.
+//! The differential is a closure of the second function. Swift calls the first the JVP of f and has it for code without
+//! branches only; JAX calls the two `linearize`. Here `f_jvp` is the function of [forward mode](crate::forward_mode)
+//! that computes value and tangent at once.
 //!
 //! The linearized function is f, in which each active call of a primitive with a [rule](crate::rules) makes a closure
-//! `sin_differential(dx, x)` of what the rule needs of the values, and each active call of a function is one of its linearization, which
-//! gives a differential. The differential of f has the blocks of f; in them, it applies these to tangents in the order in which the values were
-//! computed. What needs no rule — fields, φs, loads, stores — is done to tangents as in forward mode.
+//! `sin_differential(dx, x)` of what the rule needs of the values, and each active call of a function is one of its
+//! linearization, which gives a differential. The differential of f has the blocks of f; in them, it applies these to
+//! tangents in the order in which the values were computed. What needs no rule — fields, φs, loads, stores — is done to
+//! tangents as in forward mode.
 //!
 //! # Control flow
 //!
-//! The differential runs forward, so that it reads in the order in which the function wrote: each block that is executed pushes what it leaves for the
-//! differential on one stack, as the payload of a case of the enum `f_linearized_step`, which has a case for each block. Which case
-//! comes next says where control went. A loop is so many entries more, whatever its shape; nothing is taken off the
-//! stack, which can be read any number of times. Of a function of one block the differential captures all directly.
+//! The differential runs forward, so that it reads in the order in which the function wrote: each block that is
+//! executed pushes what it leaves for the differential on one stack, as the payload of a case of the enum
+//! `f_linearized_step`, which has a case for each block. Which case comes next says where control went. A loop is so
+//! many entries more, whatever its shape; nothing is taken off the stack, which can be read any number of times. Of a
+//! function of one block the differential captures all directly.
 //!
 //! # Memory
 //!
-//! What is done to arrays and other objects is done to their tangents when the differential runs, and as in forward mode those that
-//! it is given are changed in place: so give it new ones each time. The shadows of objects that the function itself makes are made
-//! anew each time. Arrays whose contents a rule needs are copied when the function runs.
+//! What is done to arrays and other objects is done to their tangents when the differential runs, and as in forward
+//! mode those that it is given are changed in place: so give it new ones each time. The shadows of objects that the
+//! function itself makes are made anew each time. Arrays whose contents a rule needs are copied when the function runs.
 //!
-//! Refused: code with try/catch, as a block may be left in its middle; objects whose contents a rule needs and that are no arrays of values; new
-//! shadows whose own tangents would be of another type, as those of mutable structs; and what forward mode refuses.
+//! Refused: code with try/catch, as a block may be left in its middle; objects whose contents a rule needs and that are
+//! no arrays of values; new shadows whose own tangents would be of another type, as those of mutable structs; and what
+//! forward mode refuses.
 
 mod apart;
 mod calls;
@@ -58,8 +61,8 @@ pub const NAME: &str = "linearization";
 /// What is to be derived.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// The arguments with respect to which the function is differentiated, by their numbers: 2 is `_2`. `None` for all that
-    /// have tangents. The differential takes `nothing` for the others.
+    /// The arguments with respect to which the function is differentiated, by their numbers: 2 is `_2`. `None` for all
+    /// that have tangents. The differential takes `nothing` for the others.
     pub with_respect_to: Option<Vec<usize>>,
 }
 
@@ -74,9 +77,11 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
     Ok(true)
 }
 
-/// Adds the linearization of a function, and those of the functions that it calls, to their module, and gives its names.
+/// Adds the linearization of a function, and those of the functions that it calls, to their module, and gives its
+/// names.
 ///
-/// The types of the function's arguments must be known, or follow from [`infer_types::specialize`](crate::infer_types::specialize).
+/// The types of the function's arguments must be known, or follow from
+/// [`infer_types::specialize`](crate::infer_types::specialize).
 ///
 /// ```
 /// use bbcode::BBCode;
@@ -115,7 +120,8 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
 ///
 /// # Errors
 ///
-/// [`PassError`] at the first statement of which no differential is known and whose tangent is needed. Nothing is added to the module then.
+/// [`PassError`] at the first statement of which no differential is known and whose tangent is needed. Nothing is added
+/// to the module then.
 pub fn differentiate(
     module: &mut Module<BBCode>,
     name: &Name,

@@ -1,5 +1,5 @@
-//! Rules of primitives, written behind the call. What is multiplied with the tangent of an operand that has none is left
-//! out: 0 times an infinite number would not be 0.
+//! Rules of primitives, written behind the call. What is multiplied with the tangent of an operand that has none is
+//! left out: 0 times an infinite number would not be 0.
 
 use ircode::{Constant, Operand, Positions, Scalar, ScalarType, Stmt, Type};
 

@@ -273,8 +273,8 @@ impl<'a> Transform<'a> {
         }
     }
 
-    /// Shadows for the objects in arguments with respect to which the function is not differentiated, but in which it puts
-    /// what depends on the others.
+    /// Shadows for the objects in arguments with respect to which the function is not differentiated, but in which it
+    /// puts what depends on the others.
     fn shadows_of_arguments(&mut self) -> Done {
         let arguments = self.prepared.ir.argtypes.len();
         let needs = |index: &usize| {

@@ -45,8 +45,8 @@ impl Writer<'_> {
         }
     }
 
-    /// A tangent of one kind as one of another: what is known only at run time, as what the type says that it is, and the other
-    /// way round.
+    /// A tangent of one kind as one of another: what is known only at run time, as what the type says that it is, and
+    /// the other way round.
     pub(super) fn converted(&mut self, tangent: Op, from: &Tangent, to: &Tangent) -> Written {
         match (from, to) {
             _ if from == to => Ok(tangent),

@@ -25,8 +25,9 @@ pub(super) struct Probe {
     pub(super) args: Vec<Operand<Ids>>,
 }
 
-/// How a statement is tried: by doing the same, where that changes nothing but may fail, and, where it changes something, by what fails where it
-/// does, or on another vector of the same length. The function is given as it is now and as it was.
+/// How a statement is tried: by doing the same, where that changes nothing but may fail, and, where it changes
+/// something, by what fails where it does, or on another vector of the same length. The function is given as it is now
+/// and as it was.
 pub(super) fn of(
     lowering: &mut Lowering<'_>,
     function: &Name,
@@ -42,7 +43,8 @@ pub(super) fn of(
         && primitive.effects.writes
         && primitive.result != ResultType::Bottom
     {
-        // Whether elements can be moved depends on the length alone, and another vector takes no longer to make than they to move.
+        // Whether elements can be moved depends on the length alone, and another vector takes no longer to make than
+        // they to move.
         stands_in = matches!(primitive.name, "jl_array_del_at" | "jl_array_grow_at")
             && lowering.module.primitive_call(&stmt).and_then(|(_, args)| args.first()).is_some_and(|array| {
                 matches!(array, Operand::Value(_) | Operand::Argument(_))
@@ -90,7 +92,8 @@ pub(super) fn of(
     Ok(Probe { name, args })
 }
 
-/// What fails where a statement does that changes something, and its type. It only reads: where an element can be read it can be written, whatever is there.
+/// What fails where a statement does that changes something, and its type. It only reads: where an element can be read
+/// it can be written, whatever is there.
 fn instead(lowering: &Lowering<'_>, bb: &BBCode, stmt: &Stmt<Ids>) -> Option<(Stmt<Ids>, Type)> {
     let module = lowering.module;
     let holds = |element: &Type, value: &Operand<Ids>| module.is_a(&bb.operand_type(value), element) == Some(true);
@@ -122,8 +125,8 @@ fn instead(lowering: &Lowering<'_>, bb: &BBCode, stmt: &Stmt<Ids>) -> Option<(St
     }
 }
 
-/// `try stmt; (false, nothing) catch e; (true, nothing, e) end`. Where something stands in for the first argument, a vector, the statement has another one
-/// of the same length in its place.
+/// `try stmt; (false, nothing) catch e; (true, nothing, e) end`. Where something stands in for the first argument, a
+/// vector, the statement has another one of the same length in its place.
 fn body(
     lowering: &Lowering<'_>,
     (mut stmt, ty): (Stmt<Ids>, Type),

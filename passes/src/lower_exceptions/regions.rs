@@ -27,7 +27,8 @@ struct Here {
 pub(super) struct Regions(HashMap<BlockId, Here>);
 
 impl Regions {
-    /// As error, a block to which several ways lead with different handlers, or of which a handler is entered or left in the middle.
+    /// As error, a block to which several ways lead with different handlers, or of which a handler is entered or left
+    /// in the middle.
     pub(super) fn of(bb: &BBCode) -> Result<Regions, BlockId> {
         let mut found: HashMap<BlockId, Here> = HashMap::new();
         let mut work: Vec<(BlockId, Here)> = bb.entry().map(|entry| (entry, Here::default())).into_iter().collect();
@@ -35,7 +36,8 @@ impl Regions {
             let here = match found.get(&block) {
                 Some(known) if known.entered != here.entered => return Err(block),
                 Some(known) if is_part(&here.handled, &known.handled) => continue,
-                // Behind a `finally` it is still being handled if there was one: in a loop, that of the round before, too.
+                // Behind a `finally` it is still being handled if there was one: in a loop, that of the round before,
+                // too.
                 Some(known) if is_part(&known.handled, &here.handled) => here,
                 Some(_) => return Err(block),
                 None => here,

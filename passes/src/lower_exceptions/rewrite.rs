@@ -39,7 +39,8 @@ struct Rewriter<'l, 'm> {
     /// As it was, where errors are told of.
     original: &'l BBCode,
     bb: BBCode,
-    /// By the statement that entered a handler, where its exceptions go, and the variable with the exception, if somebody asks for it.
+    /// By the statement that entered a handler, where its exceptions go, and the variable with the exception, if
+    /// somebody asks for it.
     landings: HashMap<InstId, (BlockId, Option<InstId>)>,
     /// The type of what the function returns, if it returns exceptions.
     returns: Option<Type>,
@@ -47,8 +48,8 @@ struct Rewriter<'l, 'm> {
     stored: Vec<InstId>,
 }
 
-/// The body of a function in which no handler is entered: exceptions go to where they are handled by edges. With a type of its results, the function
-/// returns those that come out of it.
+/// The body of a function in which no handler is entered: exceptions go to where they are handled by edges. With a type
+/// of its results, the function returns those that come out of it.
 pub(super) fn rewrite(
     lowering: &mut Lowering<'_>,
     function: &Name,
@@ -214,8 +215,8 @@ impl Rewriter<'_, '_> {
         self.edited(pushed)
     }
 
-    /// Cuts the blocks before each of these statements, which are in the order of the code, and gives the block that now ends before it and the one
-    /// that begins with it.
+    /// Cuts the blocks before each of these statements, which are in the order of the code, and gives the block that
+    /// now ends before it and the one that begins with it.
     fn cut(&mut self, sites: &[Site]) -> Result<Vec<(BlockId, BlockId)>, PassError> {
         let mut cuts: Vec<(BlockId, BlockId)> = Vec::with_capacity(sites.len());
         // From the last one on, so that no statement moves twice.

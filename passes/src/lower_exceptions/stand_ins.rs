@@ -39,8 +39,8 @@ pub(super) fn stand_in(
     make(module, ty, &mut |stmt, ty| bb.push(block, NewInstruction::new(stmt, ty).with_line(line)))
 }
 
-/// What is put in a variable of a type behind this statement, where nobody looks at what is there. An object of a mutable struct has fields that are not
-/// defined.
+/// What is put in a variable of a type behind this statement, where nobody looks at what is there. An object of a
+/// mutable struct has fields that are not defined.
 pub(super) fn anything(
     module: &Module<BBCode>,
     bb: &mut BBCode,

@@ -115,7 +115,8 @@ pub(super) fn throws_again(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
     }
 }
 
-/// Whether code may throw what is not of this type: something of another type, or of a type that is not known and that nothing says is an exception.
+/// Whether code may throw what is not of this type: something of another type, or of a type that is not known and that
+/// nothing says is an exception.
 pub(super) fn throws_other(module: &Module<BBCode>, bb: &BBCode, exception: &Type) -> bool {
     bb.all_insts().any(|(_, inst)| {
         let throws = module.primitive_call(&inst.stmt).is_some_and(|(primitive, _)| primitive.name == "throw");
@@ -125,7 +126,8 @@ pub(super) fn throws_other(module: &Module<BBCode>, bb: &BBCode, exception: &Typ
     })
 }
 
-/// Whether what is thrown is of this type, by its own type, or by what it is: an exception that is being handled, or what is made by something that is called like one.
+/// Whether what is thrown is of this type, by its own type, or by what it is: an exception that is being handled, or
+/// what is made by something that is called like one.
 fn is_exception(module: &Module<BBCode>, bb: &BBCode, thrown: &Operand<Ids>, exception: &Type) -> bool {
     let is_named = |ty: &Type| module.is_undeclared_exception(ty) || module.is_a(ty, exception) == Some(true);
     let are_named = |ty: &Type| match ty {
@@ -185,7 +187,8 @@ fn is_fine(module: &Module<BBCode>, bb: &BBCode, primitive: &Primitive, args: &[
         },
         // Only memory may be missing, which is no exception.
         ("print" | "println" | "push!" | "jl_array_grow_end" | "jl_array_grow_beg", _) => true,
-        // Julia's library asks for the length before. Where a program does not, this fails outside of the handler: the run ends.
+        // Julia's library asks for the length before. Where a program does not, this fails outside of the handler: the
+        // run ends.
         ("jl_array_del_end" | "jl_array_del_beg", _) => true,
         (name, _) => ["Error", "Exception"].iter().any(|end| name.ends_with(end)),
     }

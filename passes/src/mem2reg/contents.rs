@@ -1,12 +1,13 @@
 //! What the variables of a function are at every place: SSA construction for all of them together.
 //!
-//! φs may be needed at the iterated dominance frontiers of the assignments, and a walk over the dominator tree says what comes to them and to
-//! the reads (Cytron, Ferrante, Rosen, Wegman and Zadeck, *Efficiently Computing Static Single Assignment Form and the Control Dependence
-//! Graph*, 1991). A variable is first taken to live only below the block that dominates all that reads or writes it, as most do: most places where
-//! ways meet have nothing to do with it. Where that is not so, it is followed through the whole function. Places from where control does not
-//! come to a read are left out, and where there are many still, those where the variable is not live (pruned SSA: Choi, Cytron, Ferrante,
-//! *Automatic Construction of Sparse Data Flow Evaluation Graphs*, 1991). Those φs that a read needs are then solved for, optimistically: one
-//! stands only where different contents meet.
+//! φs may be needed at the iterated dominance frontiers of the assignments, and a walk over the dominator tree says
+//! what comes to them and to the reads (Cytron, Ferrante, Rosen, Wegman and Zadeck, *Efficiently Computing Static
+//! Single Assignment Form and the Control Dependence Graph*, 1991). A variable is first taken to live only below the
+//! block that dominates all that reads or writes it, as most do: most places where ways meet have nothing to do with
+//! it. Where that is not so, it is followed through the whole function. Places from where control does not come to a
+//! read are left out, and where there are many still, those where the variable is not live (pruned SSA: Choi, Cytron,
+//! Ferrante, *Automatic Construction of Sparse Data Flow Evaluation Graphs*, 1991). Those φs that a read needs are then
+//! solved for, optimistically: one stands only where different contents meet.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,7 +21,8 @@ use super::{Kind, Slots};
 /// What a variable is at some place.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Content {
-    /// What it is where the block starts below which it is followed: it may have been made there, or written in an earlier round of a loop.
+    /// What it is where the block starts below which it is followed: it may have been made there, or written in an
+    /// earlier round of a loop.
     Open,
     /// Not assigned.
     Unassigned,
@@ -133,8 +135,8 @@ struct BlocksOf {
     changed: Vec<usize>,
 }
 
-/// If more ways than this lead to places where different contents of a variable may meet, it is found out first where it is live. That takes time in the
-/// blocks where it is, and mostly there are few such places.
+/// If more ways than this lead to places where different contents of a variable may meet, it is found out first where
+/// it is live. That takes time in the blocks where it is, and mostly there are few such places.
 const FEW: usize = 32;
 
 struct Construction<'a> {
@@ -150,7 +152,8 @@ struct Construction<'a> {
     behind_catches: Vec<usize>,
     /// By block: its place in reverse postorder.
     rank: Vec<usize>,
-    /// By block: the first place in reverse postorder of a block that control may come to from there: a way back leads to the header of a loop.
+    /// By block: the first place in reverse postorder of a block that control may come to from there: a way back leads
+    /// to the header of a loop.
     first_ahead: Vec<usize>,
     contents: Contents,
     /// The φs that some read needs, by number.
@@ -206,9 +209,10 @@ impl<'a> Construction<'a> {
         self.caught[block] > 0 && self.caught[block] == self.tree.depth(block)
     }
 
-    /// The blocks where different contents of a variable that is assigned in these may meet: those of the iterated dominance frontier, and where what
-    /// exceptions bring meets other ways. Only those that are wanted; none if more than `most` ways lead to them on the frontier. `seen` says with which
-    /// stamp a block was seen last, and goes with the stamp of this time.
+    /// The blocks where different contents of a variable that is assigned in these may meet: those of the iterated
+    /// dominance frontier, and where what exceptions bring meets other ways. Only those that are wanted; none if more
+    /// than `most` ways lead to them on the frontier. `seen` says with which stamp a block was seen last, and goes with
+    /// the stamp of this time.
     fn joins(
         &self,
         assigned: &[usize],
@@ -235,8 +239,8 @@ impl<'a> Construction<'a> {
         Some(found)
     }
 
-    /// Marks the blocks at whose start a variable is live, backwards from where it is used and no further than the root. `marks` says by which
-    /// slot a block was marked last.
+    /// Marks the blocks at whose start a variable is live, backwards from where it is used and no further than the
+    /// root. `marks` says by which slot a block was marked last.
     fn mark_live(&self, slot: usize, of: &BlocksOf, root: Option<usize>, written: &mut [usize], marks: &mut [usize]) {
         of.changed.iter().for_each(|&block| written[block] = slot);
         of.used.iter().for_each(|&block| marks[block] = slot);
@@ -345,7 +349,8 @@ impl<'a> Construction<'a> {
         roots
     }
 
-    /// Makes the φs that these variables may need below these blocks, everywhere for those that have none, and tells which each block has.
+    /// Makes the φs that these variables may need below these blocks, everywhere for those that have none, and tells
+    /// which each block has.
     fn place_phis(&mut self, slots: &[usize], followed: &[bool], roots: &[Option<usize>]) -> Vec<Vec<usize>> {
         let mut blocks_of = self.blocks_of(followed);
         let blocks = self.starts.len();
@@ -387,8 +392,8 @@ impl<'a> Construction<'a> {
         }
     }
 
-    /// Finds which φs the reads need and which variables are not known where they are used. Gives those that were followed below too low a
-    /// block: once they are followed from the entry there are none.
+    /// Finds which φs the reads need and which variables are not known where they are used. Gives those that were
+    /// followed below too low a block: once they are followed from the entry there are none.
     fn judge(&mut self) -> Vec<usize> {
         let Contents { phis, before, known } = &mut self.contents;
         let ends = self.slots.that_end();
@@ -408,8 +413,8 @@ impl<'a> Construction<'a> {
         (0..open.len()).filter(|&slot| open[slot] && known[slot]).collect()
     }
 
-    /// Finds what the φs that are needed give. They only go from unknown to one thing, and from there to what differs; they are visited in reverse
-    /// postorder, so that one stands only once what comes before it is known.
+    /// Finds what the φs that are needed give. They only go from unknown to one thing, and from there to what differs;
+    /// they are visited in reverse postorder, so that one stands only once what comes before it is known.
     fn solve(&mut self) {
         let rank = &self.rank;
         let phis = &mut self.contents.phis;

@@ -176,7 +176,8 @@ impl Activity {
         }
     }
 
-    /// Whether an operand is active and its type has a cotangent. Making that only to see that it is there would be wasteful.
+    /// Whether an operand is active and its type has a cotangent. Making that only to see that it is there would be
+    /// wasteful.
     pub(super) fn has_cotangent(&self, operand: &Operand<Ids>) -> bool {
         self.is_active_operand(operand)
             && self.known_tangent(operand).is_some_and(|tangent| match tangent {
@@ -336,7 +337,8 @@ impl<'a> Analysis<'a> {
         let mut work: VecDeque<InstId> = blocks.flat_map(|block| bb.inst_ids(block)).collect();
         let mut queued: SecondaryMap<InstId, bool> = SecondaryMap::with_capacity(work.len());
         queued.extend(work.iter().map(|&id| (id, true)));
-        // What is used is looked at before its users unless control goes around. As long as that holds, all users are in the queue.
+        // What is used is looked at before its users unless control goes around. As long as that holds, all users are
+        // in the queue.
         let mut ahead = if goes_around(&graph, &order) { 0 } else { work.len() };
         let mut users: Option<Users> = None;
         while let Some(id) = work.pop_front() {
@@ -639,8 +641,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Finds the values and classes on which the results depend, from the returns backwards. `None` if there is an error, and it was not
-    /// remembered what to say of it.
+    /// Finds the values and classes on which the results depend, from the returns backwards. `None` if there is an
+    /// error, and it was not remembered what to say of it.
     fn useful(&self) -> Result<Option<Useful>, PassError> {
         let bb = self.subject.bb;
         let mut values: SecondaryMap<InstId, ()> = SecondaryMap::with_capacity(bb.inst_count());

@@ -1,5 +1,5 @@
-//! What the reverse of a statement computes by its rule and the function has computed itself: the cosine in the derivative of a sine,
-//! where both are taken of one value.
+//! What the reverse of a statement computes by its rule and the function has computed itself: the cosine in the
+//! derivative of a sine, where both are taken of one value.
 
 use bbcode::{BBCode, BlockId, Ids, InstId};
 use hashbrown::HashMap;
@@ -13,7 +13,8 @@ use crate::rules::{Bindings, Rule};
 /// Functions of one number that take so long that saving their value is cheaper.
 const COSTLY: &[&str] = &["sin", "cos", "tan", "exp", "log", "sinh", "cosh", "tanh", "sqrt_llvm"];
 
-/// The statements that compute a costly function of a value, by their block, the function and the value; the first of several.
+/// The statements that compute a costly function of a value, by their block, the function and the value; the first of
+/// several.
 #[derive(Debug, Default)]
 pub(super) struct AtHand(HashMap<(BlockId, &'static str, InstId), InstId>);
 
@@ -46,8 +47,8 @@ pub(super) fn costly_name(primitive: &'static Primitive) -> Option<&'static str>
 }
 
 impl Plan<'_> {
-    /// The statements of a rule, as far as the wanted outputs need them, of which the function has the value: with the statement
-    /// that has it, in the block of the statement that the rule is for.
+    /// The statements of a rule, as far as the wanted outputs need them, of which the function has the value: with the
+    /// statement that has it, in the block of the statement that the rule is for.
     pub(super) fn at_hand(
         &self,
         id: InstId,

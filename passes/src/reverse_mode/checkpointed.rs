@@ -13,16 +13,16 @@ use crate::differentiation::checkpointed::marked;
 use crate::tangents::Tangent;
 
 impl Derivation<'_> {
-    /// Whether calls of a function may be run again: it is marked, changes no memory and prints nothing. What it reads is, while the
-    /// pullback runs its reverse, as it was at the call.
+    /// Whether calls of a function may be run again: it is marked, changes no memory and prints nothing. What it reads
+    /// is, while the pullback runs its reverse, as it was at the call.
     pub(super) fn is_checkpointed(&self, function: usize) -> bool {
         let body = self.module.functions().get(function).map(|function| &function.body);
         let summary = self.summaries.get(function);
         body.is_some_and(|body| marked(body).is_some()) && !summary.writes && !summary.acts
     }
 
-    /// Lets the elements of results that the [mark](crate::differentiation::checkpointed) names count as constants: where the function makes the
-    /// tuple, and where what it calls is taken apart.
+    /// Lets the elements of results that the [mark](crate::differentiation::checkpointed) names count as constants:
+    /// where the function makes the tuple, and where what it calls is taken apart.
     pub(super) fn leave_out_constants(
         &self,
         original: &BBCode,

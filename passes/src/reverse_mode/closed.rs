@@ -32,9 +32,9 @@ impl Closed {
     }
 }
 
-/// Generates a function that runs both. Gradient and cotangents have an entry for each argument from `_2` on, which is `nothing`
-/// for those that are not differentiated; cotangents have one too for what is in the shadow. `None` if the function never
-/// returns.
+/// Generates a function that runs both. Gradient and cotangents have an entry for each argument from `_2` on, which is
+/// `nothing` for those that are not differentiated; cotangents have one too for what is in the shadow. `None` if the
+/// function never returns.
 pub(super) fn generate(plan: &Plan<'_>, kind: Closed) -> Result<Option<Function<BBCode>>, EditError> {
     if plan.ways.returns.is_empty() {
         return Ok(None);
@@ -136,7 +136,8 @@ pub(super) fn generate(plan: &Plan<'_>, kind: Closed) -> Result<Option<Function<
     Ok(Some(Function { name: name.clone(), parameters, varargs: false, result: gradient, body: bb }))
 }
 
-/// The type of the value in a function for its gradient: a `Float64`, where the type is known only when it runs, and may be that of a float.
+/// The type of the value in a function for its gradient: a `Float64`, where the type is known only when it runs, and
+/// may be that of a float.
 fn value_with_gradient(plan: &Plan<'_>) -> Type {
     match plan.result_tangent() {
         Tangent::Dynamic { cotangent: true, .. } => Type::FLOAT64,

@@ -1,5 +1,5 @@
-//! Where control came from at a block at which ways meet: it follows from the condition of the branch that decided, where that can be
-//! computed again; else a φ of constants says it, and is saved with what else the block saves.
+//! Where control came from at a block at which ways meet: it follows from the condition of the branch that decided,
+//! where that can be computed again; else a φ of constants says it, and is saved with what else the block saves.
 
 use bbcode::{BBCode, BlockGraph, Ids, InstId};
 use ircode::graph::DomTree;
@@ -16,8 +16,8 @@ pub(super) enum Meeting {
     Saved,
     /// By a condition.
     Decided(Decision),
-    /// It makes no difference: the ways part at one block, and there is nothing to reverse on them. The way from this predecessor is
-    /// taken back.
+    /// It makes no difference: the ways part at one block, and there is nothing to reverse on them. The way from this
+    /// predecessor is taken back.
     Any(usize),
 }
 
@@ -54,8 +54,8 @@ impl Plan<'_> {
         }
     }
 
-    /// A predecessor of a block from which control may as well have come, as the ways from all of them start at one block and leave
-    /// nothing to reverse.
+    /// A predecessor of a block from which control may as well have come, as the ways from all of them start at one
+    /// block and leave nothing to reverse.
     fn any_way(&self, number: usize, used_elsewhere: &SecondaryMap<InstId, ()>) -> Option<usize> {
         /// Longer ways are not followed, so that each meeting takes constant time an edge.
         const MOST_BLOCKS: usize = 4;
@@ -85,8 +85,8 @@ impl Plan<'_> {
         self.active_phis(number).all(same).then_some(nearest?.1)
     }
 
-    /// Whether there is nothing to do in the reverse of a block, and nothing that others could need of it. Few statements are looked
-    /// at, as there are seldom many of which that is true.
+    /// Whether there is nothing to do in the reverse of a block, and nothing that others could need of it. Few
+    /// statements are looked at, as there are seldom many of which that is true.
     fn leaves_nothing(&self, number: usize, used_elsewhere: &SecondaryMap<InstId, ()>) -> bool {
         const MOST_STATEMENTS: usize = 8;
         let Some(block) = self.block(number) else { return false };
@@ -102,9 +102,9 @@ impl Plan<'_> {
             && self.inductions.adds_nothing(number)
     }
 
-    /// The branch that decided by which of two edges control came to a block: the last one before it on all ways, of which
-    /// each arm leads to one of the edges. The condition is then what it was when control last came there, as control cannot
-    /// compute it again without coming to the branch again.
+    /// The branch that decided by which of two edges control came to a block: the last one before it on all ways, of
+    /// which each arm leads to one of the edges. The condition is then what it was when control last came there, as
+    /// control cannot compute it again without coming to the branch again.
     fn decision(&self, domtree: &DomTree, number: usize) -> Option<Decision> {
         let preds = self.predecessors(number);
         let [a, b] = *preds.as_slice() else { return None };

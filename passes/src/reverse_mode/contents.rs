@@ -1,5 +1,5 @@
-//! Whether the contents of objects that a function makes are put back on the way back, so that what was read from them can be
-//! read again.
+//! Whether the contents of objects that a function makes are put back on the way back, so that what was read from them
+//! can be read again.
 
 use bbcode::InstId;
 use hashbrown::{HashMap, HashSet};
@@ -10,7 +10,8 @@ use super::plan::Plan;
 use super::recompute::{Recomputed, Repeatable, changed_classes};
 use super::saved::Saved;
 
-/// What the stores into the objects of a class and the loads from them cost, each counted ten times for each loop around it.
+/// What the stores into the objects of a class and the loads from them cost, each counted ten times for each loop
+/// around it.
 #[derive(Default)]
 struct Cost {
     stores: u64,
@@ -19,8 +20,8 @@ struct Cost {
     otherwise: bool,
 }
 
-/// The classes of objects of which it takes less to save what stores overwrite than what loads read, given what would be saved of the
-/// latter; in order. They are changed by stores of numbers only.
+/// The classes of objects of which it takes less to save what stores overwrite than what loads read, given what would
+/// be saved of the latter; in order. They are changed by stores of numbers only.
 ///
 /// Where there are as many of the one as of the other, the loads are saved: the pullback can be called again then.
 pub(super) fn worth_putting_back(plan: &Plan<'_>, saved: &Recomputed) -> Vec<Class> {

@@ -1,5 +1,5 @@
-//! Loops that save a count: control comes into them by one way and around by one way, so that how often it came around says all
-//! that the pullback has to know.
+//! Loops that save a count: control comes into them by one way and around by one way, so that how often it came around
+//! says all that the pullback has to know.
 
 use bbcode::{BBCode, BlockGraph, BlockId, EditError};
 use hashbrown::HashSet;
@@ -75,8 +75,8 @@ fn join_ways(bb: &mut BBCode) {
     }
 }
 
-/// Puts blocks of their own on the ways into, around and out of the loops that can be counted, where these are several or shared
-/// with others.
+/// Puts blocks of their own on the ways into, around and out of the loops that can be counted, where these are several
+/// or shared with others.
 pub(super) fn isolate(bb: &mut BBCode) -> Result<(), EditError> {
     join_ways(bb);
     let graph = bb.cfg();

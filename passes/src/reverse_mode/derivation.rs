@@ -44,13 +44,14 @@ pub struct DerivativeNames {
     pub value_and_gradient: Name,
     /// Both, for any result: `f_value_and_vjp(args…, seed) -> (value, gradient…)`.
     pub vjp: Name,
-    /// Both, for any result, with the gradient added into memory of the caller:
-    /// `f_accumulate_gradient(args…, seed, shadows…) -> (value, cotangents…)`. The shadows are of the wanted arguments whose type
-    /// holds something with identity, in order, as the forward pass takes them: for a `Vector{Float64}` a
-    /// `Vector{Float64}`. An object that is in several arguments must come with one shadow. To them is added what changes of their objects do to the result; of an object that the function
-    /// changes, the shadow holds the cotangent of its final contents before, and that of its first contents then. No shadow may be an
-    /// array that the function reads; where the function fails, shadows may hold part of the gradient.
-    /// The cotangents are those of the arguments from `_2` on, `nothing` for what has none or is in a shadow.
+    /// Both, for any result, with the gradient added into memory of the caller: `f_accumulate_gradient(args…, seed,
+    /// shadows…) -> (value, cotangents…)`. The shadows are of the wanted arguments whose type holds something with
+    /// identity, in order, as the forward pass takes them: for a `Vector{Float64}` a `Vector{Float64}`. An object that
+    /// is in several arguments must come with one shadow. To them is added what changes of their objects do to the
+    /// result; of an object that the function changes, the shadow holds the cotangent of its final contents before, and
+    /// that of its first contents then. No shadow may be an array that the function reads; where the function fails,
+    /// shadows may hold part of the gradient. The cotangents are those of the arguments from `_2` on, `nothing` for
+    /// what has none or is in a shadow.
     pub accumulate_gradient: Name,
     /// The type of the trace.
     pub trace: Name,
@@ -67,7 +68,8 @@ impl DerivativeNames {
         Self::with_base(&with_numbers(&base_name(function), arguments))
     }
 
-    /// The names that begin with this, given which of the function's arguments have tangents, and which are wanted; `_1` first.
+    /// The names that begin with this, given which of the function's arguments have tangents, and which are wanted;
+    /// `_1` first.
     pub(super) fn for_arguments(base: &str, has_tangents: impl IntoIterator<Item = bool>, wanted: &[bool]) -> Self {
         let mut tangents = has_tangents.into_iter().enumerate();
         let all = tangents.all(|(index, has)| index == 0 || has == (wanted.get(index) == Some(&true)));
@@ -125,15 +127,16 @@ fn with_numbers(base: &str, arguments: &[usize]) -> String {
 /// A function made ready to be differentiated.
 #[derive(Debug)]
 pub(super) struct Prepared {
-    /// The body: slots are values, generic arithmetic is intrinsics, types and callees are known as far as they follow, every
-    /// block is reachable, every statement remembers which one of the original it comes from, and arguments that a
-    /// callee collects stand in a tuple.
+    /// The body: slots are values, generic arithmetic is intrinsics, types and callees are known as far as they follow,
+    /// every block is reachable, every statement remembers which one of the original it comes from, and arguments that
+    /// a callee collects stand in a tuple.
     pub(super) body: Arc<BBCode>,
     /// What its statements do.
     pub(super) operations: Arc<SecondaryMap<InstId, Operation>>,
     /// The type of what it returns.
     pub(super) result: Type,
-    /// What was found about it, with respect to the arguments for which that was first asked: plans for one signature share it.
+    /// What was found about it, with respect to the arguments for which that was first asked: plans for one signature
+    /// share it.
     pub(super) activity: OnceLock<(Vec<bool>, Arc<Activity>)>,
 }
 
@@ -249,8 +252,8 @@ impl<'a> Derivation<'a> {
         sharing.pairs(function)
     }
 
-    /// Refuses code that may change a global constant, and functions with rules that may change their arguments. The functions at these positions
-    /// are differentiated.
+    /// Refuses code that may change a global constant, and functions with rules that may change their arguments. The
+    /// functions at these positions are differentiated.
     pub(super) fn check_changes(&self, roots: &[usize]) -> Result<(), PassError> {
         changed_globals::refuse(NAME, self.module, roots, &self.candidates)?;
         changing_rules::refuse(NAME, self.module, self.rules, roots, &self.candidates)
@@ -379,8 +382,8 @@ impl<'a> Derivation<'a> {
         Some(Called { signature, is_given, names, arguments, result, result_type, is_checkpointed })
     }
 
-    /// The VJP that a witness of the module gives for what is wanted, perhaps through a thunk. What is derived with stacks does
-    /// not look at witnesses, as their VJPs return closures.
+    /// The VJP that a witness of the module gives for what is wanted, perhaps through a thunk. What is derived with
+    /// stacks does not look at witnesses, as their VJPs return closures.
     fn given(&self, signature: &Signature) -> Option<Name> {
         if self.carrier != Carrier::LinearMaps {
             return None;

@@ -4,8 +4,8 @@ use ircode::Type;
 
 use super::plan::{Plan, Travel};
 
-/// How many slots there may be for values of blocks that run once or not at all, times blocks: each slot may be live in all blocks, when
-/// it becomes a value.
+/// How many slots there may be for values of blocks that run once or not at all, times blocks: each slot may be live in
+/// all blocks, when it becomes a value.
 pub(super) const MOST_SLOT_WORK: usize = 1 << 18;
 
 impl Plan<'_> {

@@ -1,5 +1,5 @@
-//! The forward pass: the function with shadows beside what has identity, and with statements that save what the pullback
-//! needs and return it beside the value.
+//! The forward pass: the function with shadows beside what has identity, and with statements that save what the
+//! pullback needs and return it beside the value.
 
 mod changes;
 mod shadows;
@@ -171,7 +171,8 @@ impl Forward<'_, '_> {
         Ok(())
     }
 
-    /// What stands beside a statement: its shadow, what is kept of what it changes, and the pullback of what has a rule.
+    /// What stands beside a statement: its shadow, what is kept of what it changes, and the pullback of what has a
+    /// rule.
     fn statement(&mut self, id: InstId) -> Generated<()> {
         let plan = self.plan;
         let shadow = plan.activity.shadow(&Operand::Value(id));
@@ -224,8 +225,8 @@ impl Forward<'_, '_> {
         Ok(())
     }
 
-    /// Replaces a call that is differentiated by one of the forward pass of what it calls. The statement that was the call
-    /// becomes the value.
+    /// Replaces a call that is differentiated by one of the forward pass of what it calls. The statement that was the
+    /// call becomes the value.
     fn call(&mut self, id: InstId) -> Generated<()> {
         let plan = self.plan;
         let Operation::Call { args, .. } = plan.activity.operation(id) else { return Ok(()) };

@@ -13,7 +13,8 @@ const FEW: usize = 16;
 /// What the reverse of a block has got of what was saved, and computed from that.
 #[derive(Debug, Default)]
 pub(super) struct Got {
-    /// The values of statements, where these are many: a list as long as the function for each of many blocks would be too much.
+    /// The values of statements, where these are many: a list as long as the function for each of many blocks would be
+    /// too much.
     values: Option<SecondaryMap<InstId, Operand<Ids>>>,
     others: HashMap<Saved, Operand<Ids>>,
 }

@@ -1,7 +1,7 @@
 //! Loops whose rounds do not wait for each other: each is reversed as soon as it was run, and nothing of it is saved.
 //!
-//! A function that adds up what its rounds give, and does nothing else with the sum than scale it, knows the cotangent of the sum
-//! before its loop starts. So the function that runs both passes needs no second loop:
+//! A function that adds up what its rounds give, and does nothing else with the sum than scale it, knows the cotangent
+//! of the sum before its loop starts. So the function that runs both passes needs no second loop:
 //!
 //! ```text
 //! s = 0                                        seed of s = what becomes of the seed on the way back from the return
@@ -10,12 +10,13 @@
 //! return 2s                                    return 2s, …
 //! ```
 //!
-//! A round is made a function, `f_round1`, and what accumulates its gradient is called, and inlined, in its place. This is the
-//! adjoint of iteration-independent loops (Hascoët, Fidanova, Held, "Adjoining independent computations", 2001; Tapenade's `II-LOOP`).
+//! A round is made a function, `f_round1`, and what accumulates its gradient is called, and inlined, in its place. This
+//! is the adjoint of iteration-independent loops (Hascoët, Fidanova, Held, "Adjoining independent computations", 2001;
+//! Tapenade's `II-LOOP`).
 //!
-//! The rounds run forwards and not backwards then. That makes no difference to the bits of the gradient if no two of them add to
-//! the same number: if each reads elements of its own. Else sums are rounded in another order, and it is done only where that
-//! [may be](super::Options::reassociate).
+//! The rounds run forwards and not backwards then. That makes no difference to the bits of the gradient if no two of
+//! them add to the same number: if each reads elements of its own. Else sums are rounded in another order, and it is
+//! done only where that [may be](super::Options::reassociate).
 
 mod accesses;
 mod joined;
@@ -73,8 +74,8 @@ enum SeedStep {
     DivideBy(Operand<Ids>),
 }
 
-/// A round as a function, which is to be differentiated with respect to the arguments of these numbers, and what its derivative
-/// is called.
+/// A round as a function, which is to be differentiated with respect to the arguments of these numbers, and what its
+/// derivative is called.
 pub(super) struct Round {
     pub(super) function: Function<bbcode::BBCode>,
     pub(super) with_respect_to: Vec<usize>,

@@ -1,13 +1,14 @@
 //! Integers that change by known steps in loops, and can therefore be run backwards instead of being saved.
 //!
-//! Such an integer is a variable of which SSA made several values: φs at the headers of loops and where ways meet, and sums of one of
-//! them and a constant. At each place one of these values is the current one. The pullback has a slot for the variable. On the
-//! way back, what a block adds is subtracted once its reverse is done, so that in the reverse of a block the slot holds
-//! what was current at its end; the other values follow from it by known differences. Where the reverse of the loop is entered, the
-//! slot gets what was current when control left the loop: often the exit condition says what that was (`i === n`).
+//! Such an integer is a variable of which SSA made several values: φs at the headers of loops and where ways meet, and
+//! sums of one of them and a constant. At each place one of these values is the current one. The pullback has a slot
+//! for the variable. On the way back, what a block adds is subtracted once its reverse is done, so that in the reverse
+//! of a block the slot holds what was current at its end; the other values follow from it by known differences. Where
+//! the reverse of the loop is entered, the slot gets what was current when control left the loop: often the exit
+//! condition says what that was (`i === n`).
 //!
-//! This is what compilers know as basic induction variables (Aho, Lam, Sethi, Ullman, section 9.1.8), extended to nests of loops:
-//! `l += 1` in an inner loop goes on counting in the next round of the outer one.
+//! This is what compilers know as basic induction variables (Aho, Lam, Sethi, Ullman, section 9.1.8), extended to nests
+//! of loops: `l += 1` in an inner loop goes on counting in the next round of the outer one.
 
 use bbcode::{BBCode, BlockGraph, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
@@ -107,8 +108,8 @@ pub(super) struct Counting {
 }
 
 impl Counting {
-    /// Whether the start comes again only after more rounds than can be run: a variable of 64 bits that counts by an odd number
-    /// takes 2⁶⁴ rounds, one that counts by 256 takes 2⁵⁶.
+    /// Whether the start comes again only after more rounds than can be run: a variable of 64 bits that counts by an
+    /// odd number takes 2⁶⁴ rounds, one that counts by 256 takes 2⁵⁶.
     fn comes_back_late(&self) -> bool {
         self.step != 0 && self.step.trailing_zeros() <= 8
     }
@@ -128,8 +129,8 @@ pub(super) struct Scope<'a> {
 /// So many loops around a block are looked at.
 const MOST_LEVELS: usize = 32;
 
-/// How many blocks may be looked at in all, for each statement of the function. Each variable takes a walk over its loop, and a
-/// loop may have many.
+/// How many blocks may be looked at in all, for each statement of the function. Each variable takes a walk over its
+/// loop, and a loop may have many.
 const WORK_PER_STATEMENT: usize = 32;
 
 impl Scope<'_> {
@@ -192,8 +193,8 @@ impl Scope<'_> {
         }
     }
 
-    /// The values that a φ of a loop's header goes through in a round, itself included, if all of them are φs and sums with
-    /// constants.
+    /// The values that a φ of a loop's header goes through in a round, itself included, if all of them are φs and sums
+    /// with constants.
     fn values_of(&self, id: LoopId, counted: &CountedLoop, phi: InstId, budget: &mut usize) -> Option<Vec<InstId>> {
         let ty = &self.bb.inst(phi)?.ty;
         if *ty != Type::INT64 && *ty != Type::from(ScalarType::UInt64) {
@@ -308,7 +309,8 @@ impl Scope<'_> {
         some
     }
 
-    /// Whether what is current at the end of each block of the loop is current at the start of the next, or what its φ takes.
+    /// Whether what is current at the end of each block of the loop is current at the start of the next, or what its φ
+    /// takes.
     fn every_edge_agrees(&self, header: usize, id: LoopId, places: &HashMap<usize, Place>) -> bool {
         places.iter().all(|(&number, place)| {
             let Some(block) = self.graph.block(number) else { return false };
@@ -391,8 +393,8 @@ impl Scope<'_> {
             ("===" | "eq_int", true) | ("!==" | "ne_int", false) => return Some(Final::Known(bound.clone(), further)),
             _ => {}
         }
-        // The comparison is made in each round, and the variable takes one step a round: the first time that the loop does not go
-        // on, the variable is at the bound or next to it, unless it was there from the start.
+        // The comparison is made in each round, and the variable takes one step a round: the first time that the loop
+        // does not go on, the variable is at the bound or next to it, unless it was there from the start.
         let counting = induction.counts.as_ref()?;
         if !self.domtree.dominates(from, counted.latch) {
             return None;
@@ -483,7 +485,8 @@ impl Inductions {
         inductions
     }
 
-    /// For each loop the variable that says when its first round is reached: of several, one that needs least to be saved.
+    /// For each loop the variable that says when its first round is reached: of several, one that needs least to be
+    /// saved.
     fn choose_controls(&mut self) {
         let mut best: HashMap<usize, (usize, usize)> = HashMap::new();
         for (index, induction) in self.all.iter().enumerate() {
@@ -511,8 +514,8 @@ impl Inductions {
         Some((index, &self.all.get(index)?.counts.as_ref()?.start))
     }
 
-    /// The used variable of which a value is one, and what is to be added to what the slot holds in the reverse of a block;
-    /// `None` where that is not known.
+    /// The used variable of which a value is one, and what is to be added to what the slot holds in the reverse of a
+    /// block; `None` where that is not known.
     pub(super) fn at(&self, value: InstId, block: usize) -> Option<(usize, i64)> {
         let (index, offset) = self.find(value, block)?;
         self.all.get(index)?.used.then_some((index, offset))

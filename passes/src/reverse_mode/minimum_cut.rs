@@ -32,9 +32,9 @@ impl Network {
 
     /// The nodes on the sink's side of a minimum cut; of several, of the one that is nearest to the sink.
     ///
-    /// Dinic, *Algorithm for solution of a problem of maximum flow in networks with power estimation* (1970): the paths along which
-    /// more can flow are found by breadth-first searches, so that they get longer and there are at most as many searches as the
-    /// longest simple path has nodes.
+    /// Dinic, *Algorithm for solution of a problem of maximum flow in networks with power estimation* (1970): the paths
+    /// along which more can flow are found by breadth-first searches, so that they get longer and there are at most as
+    /// many searches as the longest simple path has nodes.
     pub(super) fn sink_side(mut self, source: usize, sink: usize) -> Vec<bool> {
         loop {
             let levels = self.levels(source);

@@ -39,8 +39,8 @@ fn shadow(operand: &Operand<Ids>, visit: &mut dyn FnMut(Need)) {
 }
 
 impl Plan<'_> {
-    /// Visits what the reverse of a block needs of the forward pass, with the lines that need it: that of its statements, and what its
-    /// end needs to find the way on.
+    /// Visits what the reverse of a block needs of the forward pass, with the lines that need it: that of its
+    /// statements, and what its end needs to find the way on.
     pub(super) fn for_each_need_of_block(&self, number: usize, visit: &mut dyn FnMut(Need, LineInfo)) {
         let Some(block) = self.block(number).filter(|_| self.ways.relevant.get(number) == Some(&true)) else { return };
         for (id, inst) in self.primal.insts(block) {
@@ -204,14 +204,14 @@ impl Plan<'_> {
         }
     }
 
-    /// Whether a vector that the function made, and has made longer at its end, stays so on the way back: what is put there is
-    /// found by its index, and the shadow is reset where the vector was made.
+    /// Whether a vector that the function made, and has made longer at its end, stays so on the way back: what is put
+    /// there is found by its index, and the shadow is reset where the vector was made.
     pub(super) fn stays_longer(&self, object: &Operand<Ids>, kind: Resize) -> bool {
         kind.grows && kind.end == "end" && !self.takes_back_length(object)
     }
 
-    /// Whether what was in the shadow of elements that are taken away is kept: of the last one not if that is zeros, of others not if they are numbers,
-    /// which are zeros where the shadow grows again.
+    /// Whether what was in the shadow of elements that are taken away is kept: of the last one not if that is zeros, of
+    /// others not if they are numbers, which are zeros where the shadow grows again.
     pub(super) fn keeps_shadow_of_removed(&self, object: &Operand<Ids>, rest: &[Operand<Ids>], kind: Resize) -> bool {
         if !self.has_shadow(object) {
             return false;
@@ -245,7 +245,8 @@ impl Plan<'_> {
         }
     }
 
-    /// Whether the reverse of a rule does no more than to put back what was changed: from an object without a shadow no cotangent comes back.
+    /// Whether the reverse of a rule does no more than to put back what was changed: from an object without a shadow no
+    /// cotangent comes back.
     pub(super) fn only_puts_back(&self, rule: &Rule, args: &[Operand<Ids>]) -> bool {
         let is_function = matches!(rule.target, RuleTarget::Function(_));
         !is_function && rule.changes_first() && args.first().is_some_and(|first| !self.has_shadow(first))
@@ -263,7 +264,8 @@ impl Plan<'_> {
         args.iter().enumerate().filter_map(wanted).collect()
     }
 
-    /// The tangent that the rule of a function gets for a result that has a shadow, and is no array; `None` if it gets the cotangent alone.
+    /// The tangent that the rule of a function gets for a result that has a shadow, and is no array; `None` if it gets
+    /// the cotangent alone.
     pub(super) fn seed_of_rule(&self, id: InstId, rule: &Rule) -> Option<Tangent> {
         let is_function = matches!(rule.target, RuleTarget::Function(_));
         let ty = self.primal.inst(id).filter(|_| is_function && rule.out_shadow.is_none())?.ty.clone();

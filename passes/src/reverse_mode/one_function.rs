@@ -50,12 +50,12 @@ const CLEAN_UP: &[FunctionPass] = &[
     simplify_cfg::run,
 ];
 
-/// Puts the forward pass and the pullback into the function that calls both, and those of what is called there, and takes
-/// apart what went from the one to the other. Recursive functions are called as they were, and so is what would make the
-/// function more than three times as large as all that was `made`.
+/// Puts the forward pass and the pullback into the function that calls both, and those of what is called there, and
+/// takes apart what went from the one to the other. Recursive functions are called as they were, and so is what would
+/// make the function more than three times as large as all that was `made`.
 ///
-/// A pullback that may be called once only does not ask whether it was: it is called once here. What is `called_once`, and so not needed any
-/// more, loses its body: of large functions there would be two copies.
+/// A pullback that may be called once only does not ask whether it was: it is called once here. What is `called_once`,
+/// and so not needed any more, loses its body: of large functions there would be two copies.
 pub(super) fn run(
     module: &mut Module<BBCode>,
     function: &Name,

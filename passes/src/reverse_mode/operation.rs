@@ -102,7 +102,8 @@ impl Resize {
 /// How a place in memory is named.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Access {
-    /// `arrayref(boundscheck, array, indices…)`. Whether bounds are checked is no value of the function: the pullback may not have it.
+    /// `arrayref(boundscheck, array, indices…)`. Whether bounds are checked is no value of the function: the pullback
+    /// may not have it.
     Array(Operand<Ids>),
     /// `getindex(array, indices…)`.
     Index,
@@ -165,8 +166,8 @@ impl Place {
         }
     }
 
-    /// The primitives that read what is at such a place into something that can be kept, assigned or not, and that put it
-    /// back.
+    /// The primitives that read what is at such a place into something that can be kept, assigned or not, and that put
+    /// it back.
     pub(super) fn keepers(&self) -> (&'static str, &'static str) {
         match self.access {
             Access::Field => ("saved_field", "restore_field!"),
@@ -191,7 +192,8 @@ pub(super) struct Classifier<'a> {
 }
 
 impl Classifier<'_> {
-    /// What a statement does. A call of a function that collects arguments is given with these as one tuple by `packed`.
+    /// What a statement does. A call of a function that collects arguments is given with these as one tuple by
+    /// `packed`.
     pub(super) fn operation(&self, id: InstId, packed: &dyn Fn(InstId) -> Option<InstId>) -> Operation {
         let Some(inst) = self.bb.inst(id) else { return Operation::Steps };
         if inst.stmt.is_terminator() || (inst.ty == Type::Bottom && !matches!(inst.stmt, Stmt::Phi(_))) {
@@ -253,8 +255,8 @@ impl Classifier<'_> {
         }
     }
 
-    /// The rule of the primitive that a method of Julia's own library is: what its body does, with bits of floats mostly,
-    /// has no derivative. The method is still what computes the value.
+    /// The rule of the primitive that a method of Julia's own library is: what its body does, with bits of floats
+    /// mostly, has no derivative. The method is still what computes the value.
     fn rule_of_library(&self, name: &str, types: &[Type]) -> Option<(Arc<Rule>, Bindings)> {
         let path = method_of(name).filter(|path| path.starts_with("Base.") || !path.contains('.'))?;
         let primitive = primitives::of_path(path)?;

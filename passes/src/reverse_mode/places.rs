@@ -31,9 +31,10 @@ impl Places {
 
     /// The block in the reverse of which something that was made in the block `home` is got for that of `user`.
     ///
-    /// If `user` is in a loop that `home` is not in, that is the block to which control leaves the outermost such loop, if there
-    /// is one only: every way into the reverse of the loop comes from there, so that between the two what is got is not made
-    /// anew. What is got must have been made there, so `home` must dominate it; and it must not be in loops of its own.
+    /// If `user` is in a loop that `home` is not in, that is the block to which control leaves the outermost such loop,
+    /// if there is one only: every way into the reverse of the loop comes from there, so that between the two what is
+    /// got is not made anew. What is got must have been made there, so `home` must dominate it; and it must not be in
+    /// loops of its own.
     pub(super) fn of(&self, home: usize, user: usize) -> usize {
         let here = self.loops.innermost(user);
         let common = self.loops.common(self.loops.innermost(home), here);

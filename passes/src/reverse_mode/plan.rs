@@ -137,9 +137,9 @@ impl<'a> Plan<'a> {
         self.sharing.get(&class).map_or(&[], SmallVec::as_slice)
     }
 
-    /// What is found out about a function that is to be differentiated with respect to the arguments that are wanted; what its passes
-    /// hand to each other, [`decide`](Plan::decide) decides. `once` says that the pullback is called only
-    /// once for each forward pass.
+    /// What is found out about a function that is to be differentiated with respect to the arguments that are wanted;
+    /// what its passes hand to each other, [`decide`](Plan::decide) decides. `once` says that the pullback is called
+    /// only once for each forward pass.
     pub(super) fn new(
         derivation: &'a Derivation<'a>,
         name: &Name,
@@ -309,8 +309,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Whether the forward pass needs a block before the entry: where stacks and slots are made, and from which control comes only
-    /// once.
+    /// Whether the forward pass needs a block before the entry: where stacks and slots are made, and from which control
+    /// comes only once.
     pub(super) fn needs_preheader(&self) -> bool {
         let has_stack = self.fields.iter().any(|(_, ty)| matches!(ty, Type::Stack(_)));
         let has_slot = self.slots().next().is_some();
@@ -486,8 +486,8 @@ impl Plan<'_> {
 
     /// Decides what is saved and what is computed again, and which variables run backwards for that.
     ///
-    /// Where such a variable starts is needed where control leaves its loop, so that it may take others, but only of loops around
-    /// that: there are at most as many rounds as loops around each other are looked at for variables.
+    /// Where such a variable starts is needed where control leaves its loop, so that it may take others, but only of
+    /// loops around that: there are at most as many rounds as loops around each other are looked at for variables.
     fn decide_with_inductions(&mut self, facts: &Facts) -> Recomputed {
         loop {
             let decided = Recomputation::new(self, facts).decide();
@@ -506,8 +506,8 @@ impl Plan<'_> {
         self.maybe_undefined.contains_key(id)
     }
 
-    /// What a value is only another name of: a copy, a π of a constant, a φ of a block to which control comes from one other, or what
-    /// was just read from the same place.
+    /// What a value is only another name of: a copy, a π of a constant, a φ of a block to which control comes from one
+    /// other, or what was just read from the same place.
     pub(super) fn copied(&self, id: InstId) -> Option<Operand<bbcode::Ids>> {
         if let Some(first) = self.same_loads.get(id) {
             return Some(Operand::Value(*first));
@@ -612,7 +612,8 @@ impl Plan<'_> {
         self.contents_needed.get(class) == Some(&true)
     }
 
-    /// Finds the objects whose contents are needed on the way back: rules read them, or the pullbacks of calls work on them.
+    /// Finds the objects whose contents are needed on the way back: rules read them, or the pullbacks of calls work on
+    /// them.
     fn find_needed_contents(&mut self) {
         if self.contents_needed.is_empty() {
             return;

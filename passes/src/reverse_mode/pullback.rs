@@ -60,7 +60,8 @@ pub(super) type Generated<T> = Result<T, EditError>;
 /// About how many statements a pullback has for each of the function.
 const ROOM: usize = 4;
 
-/// Generates `f_pb(trace, seed) -> (nothing, cotangents of the arguments…)`, or `f_pullback(seed, captured…)` for linear maps.
+/// Generates `f_pb(trace, seed) -> (nothing, cotangents of the arguments…)`, or `f_pullback(seed, captured…)` for
+/// linear maps.
 pub(super) fn generate(plan: &Plan<'_>) -> Generated<BBCode> {
     let seed = plan.result_tangent().cotangent().ty();
     let own = Type::function(plan.names.pullback.clone());
@@ -158,8 +159,8 @@ impl<'p> Generator<'p, '_> {
         }
     }
 
-    /// Makes a cursor for each stack to which a block may push several times, and lets it point at the last entry before the
-    /// first place that reads it.
+    /// Makes a cursor for each stack to which a block may push several times, and lets it point at the last entry
+    /// before the first place that reads it.
     fn make_cursors(&mut self) -> Generated<()> {
         let plan = self.plan;
         let mut places: Vec<(usize, usize)> = plan.block_stack.map(|field| (field, ENTRY)).into_iter().collect();
@@ -396,8 +397,8 @@ impl<'p> Generator<'p, '_> {
         emit.own("slot_set!", [cursor, before], Type::Nothing).map(|_| ())
     }
 
-    /// The end of a block's reverse: φs hand their cotangents on, cursors step back, and control goes to the reverse of the
-    /// block that control came from.
+    /// The end of a block's reverse: φs hand their cotangents on, cursors step back, and control goes to the reverse of
+    /// the block that control came from.
     fn conclude(&mut self, number: usize, here: usize, loaded: &Got) -> Generated<()> {
         let plan = self.plan;
         // All φs are read and zeroed before any operand is added to: they may name each other.

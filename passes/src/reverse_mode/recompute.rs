@@ -1,11 +1,12 @@
 //! What the pullback computes again instead of having it saved.
 //!
-//! Of what the reverses need, and of what that can be computed from, a minimum cut says what is saved: between what cannot be
-//! computed again and what is needed, each value can be cut at the price of saving it, which is its size times how often the
-//! block runs, ten times for each loop. This is what Enzyme does; Moses and others, *Reverse-mode automatic differentiation
-//! and optimization of GPU kernels via Enzyme* (2021) and *Scalable automatic differentiation of multiple parallel paradigms
-//! through compiler augmentation* (2022). Beyond that, computing a value again has a price, too: the cut goes through an edge from what
-//! cannot be computed again to each value that is. What an integer that runs backwards gives costs nothing where it gives it.
+//! Of what the reverses need, and of what that can be computed from, a minimum cut says what is saved: between what
+//! cannot be computed again and what is needed, each value can be cut at the price of saving it, which is its size
+//! times how often the block runs, ten times for each loop. This is what Enzyme does; Moses and others, *Reverse-mode
+//! automatic differentiation and optimization of GPU kernels via Enzyme* (2021) and *Scalable automatic differentiation
+//! of multiple parallel paradigms through compiler augmentation* (2022). Beyond that, computing a value again has a
+//! price, too: the cut goes through an edge from what cannot be computed again to each value that is. What an integer
+//! that runs backwards gives costs nothing where it gives it.
 
 use bbcode::{Ids, InstId};
 use hashbrown::HashSet;
@@ -67,9 +68,10 @@ const MOST_STEPS: usize = 24;
 /// A condition, and what runs once, is computed again in at most so many statements.
 const MOST_STATEMENTS: usize = 8;
 
-/// What it costs to compute a float again, if saving a byte costs 1. Integers cost nothing: they are mostly indices, which become part of
-/// addresses. With 0 the gradient of the kernel gmm, which would do a hundred operations again for ten floats, takes a sixth more time;
-/// with 8, and as much for loads, floats are saved that could be loaded again, and it takes nearly three times as long.
+/// What it costs to compute a float again, if saving a byte costs 1. Integers cost nothing: they are mostly indices,
+/// which become part of addresses. With 0 the gradient of the kernel gmm, which would do a hundred operations again for
+/// ten floats, takes a sixth more time; with 8, and as much for loads, floats are saved that could be loaded again, and
+/// it takes nearly three times as long.
 const OPERATION: u64 = 3;
 
 /// What it costs to load a float again from where it was loaded from: what is saved is loaded, too.
@@ -110,14 +112,15 @@ impl Recomputed {
 pub(super) struct Repeatable {
     /// Classes of objects that the function changes.
     written: HashSet<Class>,
-    /// Loads from objects that nothing changes between the load and the end of its block, nor anywhere by what has no reverse: such objects are not as they
-    /// were on the way back.
+    /// Loads from objects that nothing changes between the load and the end of its block, nor anywhere by what has no
+    /// reverse: such objects are not as they were on the way back.
     unchanged: SecondaryMap<InstId, ()>,
 }
 
 impl Repeatable {
     pub(super) fn new(plan: &Plan<'_>) -> Self {
-        // Of what has a global name, what the function changes may not be put back where the pullback runs: on another machine there is another object of that name.
+        // Of what has a global name, what the function changes may not be put back where the pullback runs: on another
+        // machine there is another object of that name.
         let mut lost: HashSet<Class> = HashSet::from_iter([plan.activity.objects.outside()]);
         let mut written: HashSet<Class> = HashSet::new();
         let mut unchanged = SecondaryMap::new();
@@ -153,7 +156,8 @@ impl Repeatable {
         self.unchanged.contains_key(load)
     }
 
-    /// Whether a statement gives the same again on the way back, and fast: in the reverse of its own block, or of any other.
+    /// Whether a statement gives the same again on the way back, and fast: in the reverse of its own block, or of any
+    /// other.
     pub(super) fn is_cheap(&self, plan: &Plan<'_>, id: InstId, own: bool) -> bool {
         if let Operation::Load(place) = plan.activity.operation(id) {
             let class = plan.activity.objects.class(&place.object);
@@ -381,9 +385,9 @@ impl<'p, 'a> Recomputation<'p, 'a> {
 
     /// What is needed, and what that can be computed from.
     ///
-    /// A value may be in the graph several times: as it is needed in its loop, as it is needed after that, where only what it was in the
-    /// last round counts, and as it must be saved if it is needed where it cannot be computed. So the cut is free to
-    /// save what needs it after the loop, which runs less often, in its place.
+    /// A value may be in the graph several times: as it is needed in its loop, as it is needed after that, where only
+    /// what it was in the last round counts, and as it must be saved if it is needed where it cannot be computed. So
+    /// the cut is free to save what needs it after the loop, which runs less often, in its place.
     fn graph(&self, demands: &[Demand], follows: &SecondaryMap<InstId, usize>) -> Graph {
         let mut graph = Graph::default();
         let mut numbers = Numbers::default();
@@ -435,8 +439,8 @@ impl<'p, 'a> Recomputation<'p, 'a> {
         graph
     }
 
-    /// Saves what runs once and was to follow from what is needed in a loop, where that is not saved: a variable that runs backwards is there in the reverse of
-    /// its loop only, and so is what is computed from it again.
+    /// Saves what runs once and was to follow from what is needed in a loop, where that is not saved: a variable that
+    /// runs backwards is there in the reverse of its loop only, and so is what is computed from it again.
     fn save_what_does_not_follow(&self, graph: &Graph, saved: &mut SecondaryMap<InstId, ()>) {
         let mut once: Vec<usize> = (0..graph.values.len()).collect();
         once.retain(|&at| self.depth(graph.values[at]) == 0);
@@ -450,8 +454,8 @@ impl<'p, 'a> Recomputation<'p, 'a> {
         }
     }
 
-    /// The values that run once and can be computed from what is needed anyway, from arguments and constants, each with how many
-    /// statements that takes.
+    /// The values that run once and can be computed from what is needed anyway, from arguments and constants, each with
+    /// how many statements that takes.
     fn what_follows(&self, direct: &SecondaryMap<InstId, ()>) -> SecondaryMap<InstId, usize> {
         let plan = self.plan;
         let mut found: SecondaryMap<InstId, usize> = SecondaryMap::new();
@@ -477,7 +481,8 @@ impl<'p, 'a> Recomputation<'p, 'a> {
         found
     }
 
-    /// Whether a value can be computed in the reverse of a block, if its operands are there, and should be if that saves something.
+    /// Whether a value can be computed in the reverse of a block, if its operands are there, and should be if that
+    /// saves something.
     fn can_be_computed(&self, id: InstId, place: usize, follows: &SecondaryMap<InstId, usize>) -> bool {
         self.can_be_repeated(id, place) && (self.depth(id) > 0 || follows.contains_key(id))
     }

@@ -1,4 +1,5 @@
-//! What the pullback computes again of what a block needs, for linear maps: cheap operations on what the block needs anyway.
+//! What the pullback computes again of what a block needs, for linear maps: cheap operations on what the block needs
+//! anyway.
 
 use bbcode::{Ids, InstId};
 use hashbrown::{HashMap, HashSet};
@@ -39,8 +40,8 @@ pub(super) fn decide(plan: &Plan<'_>) -> Recomputed {
     result
 }
 
-/// Of the values that a block needs, those that can be computed from the others, from constants and from arguments; in the order in
-/// which they are to be computed.
+/// Of the values that a block needs, those that can be computed from the others, from constants and from arguments; in
+/// the order in which they are to be computed.
 fn choose(
     plan: &Plan<'_>,
     repeatable: &Repeatable,

@@ -33,13 +33,13 @@ impl Activity {
 pub struct ActivityReport {
     /// Of the arguments, from `_2` on: whether each is one with respect to which the function is differentiated.
     pub arguments: Vec<bool>,
-    /// Of the statements, in the order in which they stand in the function. Of a statement that stands for several (generic
-    /// arithmetic), what holds of any; of one that is never reached, nothing.
+    /// Of the statements, in the order in which they stand in the function. Of a statement that stands for several
+    /// (generic arithmetic), what holds of any; of one that is never reached, nothing.
     pub statements: Vec<Activity>,
 }
 
-/// Analyses which statements of a function are varied, useful, and both (active), with respect to the arguments that the
-/// options name.
+/// Analyses which statements of a function are varied, useful, and both (active), with respect to the arguments that
+/// the options name.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! What the pullback does with integers that run backwards: they start where control left their loops, and in the reverse of each
-//! block what the block adds is subtracted.
+//! What the pullback does with integers that run backwards: they start where control left their loops, and in the
+//! reverse of each block what the block adds is subtracted.
 
 use bbcode::{Ids, InstId};
 use ircode::{LineInfo, Operand, Scalar, ScalarType, Type};

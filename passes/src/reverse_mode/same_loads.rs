@@ -8,8 +8,8 @@ use super::operation::{Operation, Place};
 use super::plan::Plan;
 use super::recompute::changed_classes;
 
-/// The loads of numbers from a place that an earlier statement of the block has read, with nothing in between that may change it, each
-/// with the first such load.
+/// The loads of numbers from a place that an earlier statement of the block has read, with nothing in between that may
+/// change it, each with the first such load.
 ///
 /// Both stay, as each adds to the shadow what belongs to it.
 pub(super) fn same_loads(plan: &Plan<'_>) -> SecondaryMap<InstId, InstId> {

@@ -2,8 +2,9 @@
 
 /// Which techniques make a derivative small: a field each. All are on unless they are turned off.
 ///
-/// The derivative is the same without them, to the last bit, but for `unrolling`, without which a sum may be added up in another order; what they save
-/// is time and memory. They apply to the carrier of [stacks](super::Carrier::Stacks), `jump_threading` to both.
+/// The derivative is the same without them, to the last bit, but for `unrolling`, without which a sum may be added up
+/// in another order; what they save is time and memory. They apply to the carrier of [stacks](super::Carrier::Stacks),
+/// `jump_threading` to both.
 ///
 /// ```
 /// use passes::reverse_mode::Savings;
@@ -15,15 +16,17 @@
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Savings {
-    /// Control goes straight to where a condition leads that is known on an edge: Julia's loops become plain ones. This goes for
-    /// both carriers.
+    /// Control goes straight to where a condition leads that is known on an edge: Julia's loops become plain ones. This
+    /// goes for both carriers.
     pub jump_threading: bool,
-    /// Short loops whose number of rounds is known are written out, and elements of small local arrays are values where all indices are
-    /// known.
+    /// Short loops whose number of rounds is known are written out, and elements of small local arrays are values where
+    /// all indices are known.
     pub unrolling: bool,
-    /// An element of a local array that a loop changes on every round is a value while the loop runs, and not put there on each.
+    /// An element of a local array that a loop changes on every round is a value while the loop runs, and not put there
+    /// on each.
     pub scalar_promotion: bool,
-    /// Where control came from is found by a value that the block at which ways meet saves, not by a stack of block numbers.
+    /// Where control came from is found by a value that the block at which ways meet saves, not by a stack of block
+    /// numbers.
     pub conditions: bool,
     /// Loops that count run backwards until the count is where it started: how often they ran is not saved.
     pub trip_counts: bool,
@@ -31,8 +34,8 @@ pub struct Savings {
     pub induction_variables: bool,
     /// The forward pass and the pullback are one function where both are wanted.
     pub one_function: bool,
-    /// Where no round of a loop waits for another, each is reversed as soon as it was run: there is no second loop, and nothing is saved.
-    /// This goes for functions that add up what their rounds give, and is for `one_function` only.
+    /// Where no round of a loop waits for another, each is reversed as soon as it was run: there is no second loop, and
+    /// nothing is saved. This goes for functions that add up what their rounds give, and is for `one_function` only.
     pub independent_rounds: bool,
     /// What is cheap is computed again where that makes less to save: a minimum cut decides.
     pub recompute: bool,
@@ -76,7 +79,8 @@ impl Savings {
         TECHNIQUES.iter().map(|(name, _)| *name)
     }
 
-    /// The same without the technique of this name, or without all of them for `all`; `None` if there is none of this name.
+    /// The same without the technique of this name, or without all of them for `all`; `None` if there is none of this
+    /// name.
     #[must_use]
     pub fn without(self, name: &str) -> Option<Self> {
         if name == "all" { Some(Savings::none()) } else { self.set(name, false) }

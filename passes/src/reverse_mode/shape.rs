@@ -15,8 +15,8 @@ pub(super) struct Shape {
     pub(super) edges: HashMap<(usize, usize), usize>,
     pub(super) exit: usize,
     domtree: DomTree,
-    /// What every way to a block goes through since the reverse of the last round of any loop began: the dominators with an edge more from the entry to
-    /// where each such round begins. `None` if the function has no loops.
+    /// What every way to a block goes through since the reverse of the last round of any loop began: the dominators
+    /// with an edge more from the entry to where each such round begins. `None` if the function has no loops.
     since_round: Option<DomTree>,
     /// The innermost loop of the function that each block of the pullback is the reverse of a part of.
     loops: Vec<Option<LoopId>>,
@@ -86,33 +86,35 @@ impl Shape {
         self.domtree.nearest_common_dominator(a, b).unwrap_or(ENTRY)
     }
 
-    /// The nearest block through which every way to both goes in each round of the reverse of a loop. Control may come into that in the middle of
-    /// a round, where the loop is left there, and then the first round goes through blocks that others do not.
+    /// The nearest block through which every way to both goes in each round of the reverse of a loop. Control may come
+    /// into that in the middle of a round, where the loop is left there, and then the first round goes through blocks
+    /// that others do not.
     pub(super) fn common_since_round(&self, a: usize, b: usize) -> usize {
         let domtree = self.since_round.as_ref().unwrap_or(&self.domtree);
         domtree.nearest_common_dominator(a, b).unwrap_or(ENTRY)
     }
 
-    /// When control gets to what a block of the pullback is the reverse of: in an order of the function in which loops are
-    /// contiguous and only their back edges lead backwards.
+    /// When control gets to what a block of the pullback is the reverse of: in an order of the function in which loops
+    /// are contiguous and only their back edges lead backwards.
     pub(super) fn rank(&self, block: usize) -> u32 {
         self.ranks.as_ref().and_then(|ranks| ranks.get(block)).copied().unwrap_or(u32::MAX)
     }
 
     /// Where the slot of an adjoint is to be zeroed: in a block after which all contributions come and before which
-    /// there are none that count. `dominator` is the nearest block that dominates all places where the slot is used, `since_round` the nearest that does in
-    /// each round, `home` the loop in which the value is computed, `last_use` the highest rank of those places.
+    /// there are none that count. `dominator` is the nearest block that dominates all places where the slot is used,
+    /// `since_round` the nearest that does in each round, `home` the loop in which the value is computed, `last_use`
+    /// the highest rank of those places.
     ///
-    /// In the loop of the value itself a block must come before the uses in each round. Outside of it, the slot is zeroed when the value's own block takes what
-    /// is in it, too.
+    /// In the loop of the value itself a block must come before the uses in each round. Outside of it, the slot is
+    /// zeroed when the value's own block takes what is in it, too.
     ///
     /// A block is right if it stands in no loop that `home` is not in — there the contributions of several iterations
-    /// would have to add up — and if no contribution reaches it before the value's own block takes them. In terms of the
-    /// function: there is no way from the block to a use that avoids the block that computes the value. A way that
-    /// takes the back edge of a loop around both comes through that loop's header, and from there every way to the
-    /// use goes through the block that computes the value, which dominates it. A way without back edge can only
-    /// lead to higher ranks; so it is enough that no use has a higher rank than the block. That argument needs loops
-    /// with one entry; with others, the entry of the pullback is right for every adjoint.
+    /// would have to add up — and if no contribution reaches it before the value's own block takes them. In terms of
+    /// the function: there is no way from the block to a use that avoids the block that computes the value. A way that
+    /// takes the back edge of a loop around both comes through that loop's header, and from there every way to the use
+    /// goes through the block that computes the value, which dominates it. A way without back edge can only lead to
+    /// higher ranks; so it is enough that no use has a higher rank than the block. That argument needs loops with one
+    /// entry; with others, the entry of the pullback is right for every adjoint.
     pub(super) fn start_of_life(
         &self,
         loops: &LoopForest,

@@ -14,15 +14,16 @@ use crate::rules::RuleTable;
 /// Two arguments, by their indices, the lesser first: 1 is `_2`.
 type Pair = (usize, usize);
 
-/// What is known of the functions that are only called by others: their arguments are what these give. All others may be called with anything.
+/// What is known of the functions that are only called by others: their arguments are what these give. All others may
+/// be called with anything.
 #[derive(Debug, Default)]
 pub(super) struct Sharing(HashMap<usize, HashSet<Pair>>);
 
 impl Sharing {
     /// From what calls give, top down from the roots: two arguments may share objects if they may where they come from.
     ///
-    /// `open` are the functions that may be called from elsewhere, the roots among them. Where it is not known what some code calls,
-    /// nothing is known.
+    /// `open` are the functions that may be called from elsewhere, the roots among them. Where it is not known what
+    /// some code calls, nothing is known.
     pub(super) fn of(
         module: &Module<BBCode>,
         rules: &RuleTable,

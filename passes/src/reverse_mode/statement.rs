@@ -323,8 +323,8 @@ impl Generator<'_, '_> {
         Ok(())
     }
 
-    /// What was put behind the last gets what the shadow holds there. Where the object is restored, both get shorter again;
-    /// otherwise they stay, so that the pullback can be called again.
+    /// What was put behind the last gets what the shadow holds there. Where the object is restored, both get shorter
+    /// again; otherwise they stay, so that the pullback can be called again.
     fn append_reversed(
         &mut self,
         here: Here<'_>,
@@ -726,7 +726,8 @@ impl Generator<'_, '_> {
     }
 }
 
-/// Writes the part of the rule of a primitive that the wanted outputs need. Of the statements that are at hand there is the value.
+/// Writes the part of the rule of a primitive that the wanted outputs need. Of the statements that are at hand there is
+/// the value.
 pub(super) fn write_rule(
     emit: &mut Emitter<'_>,
     (rule, bindings): (&Rule, &Bindings),

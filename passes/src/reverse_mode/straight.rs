@@ -1,10 +1,11 @@
 //! The gradient of a function that is one block of operations on numbers, written statement by statement.
 //!
-//! Nothing has to be decided there: nothing is saved where value and pullback are one function, and control comes from nowhere else. So the
-//! function is written as it is to be, in one walk forwards and one backwards (Speelpenning, *Compiling fast partial derivatives of functions
-//! given by algorithms*, 1980), and needs no cleaning up: of long functions that takes a small part of the time that the general way takes. The
-//! statements that it computes with are those of the same rules, in the same order, so that the bits are the same. What is known of a statement
-//! without running it is known before, as in the general way: it changes which sums are made.
+//! Nothing has to be decided there: nothing is saved where value and pullback are one function, and control comes from
+//! nowhere else. So the function is written as it is to be, in one walk forwards and one backwards (Speelpenning,
+//! *Compiling fast partial derivatives of functions given by algorithms*, 1980), and needs no cleaning up: of long
+//! functions that takes a small part of the time that the general way takes. The statements that it computes with are
+//! those of the same rules, in the same order, so that the bits are the same. What is known of a statement without
+//! running it is known before, as in the general way: it changes which sums are made.
 
 mod writer;
 
@@ -36,9 +37,9 @@ use crate::differentiation::with_respect_to::wanted_arguments;
 use crate::rules::{Bindings, Rule, RuleKind, RuleTable, RuleTarget};
 use crate::{PassError, constant_folding, type_literals};
 
-/// Adds the gradient of a function to its module, if the function is one block of operations on numbers, and nothing else was asked for
-/// than the function that computes value and gradient together. `None` for all others, and for what has errors or warnings, which the general
-/// way tells.
+/// Adds the gradient of a function to its module, if the function is one block of operations on numbers, and nothing
+/// else was asked for than the function that computes value and gradient together. `None` for all others, and for what
+/// has errors or warnings, which the general way tells.
 pub(super) fn derive(
     module: &mut Module<BBCode>,
     name: &Name,
@@ -120,7 +121,8 @@ impl Does {
     }
 }
 
-/// The gradient seldom has more statements than so many times those of the function. What is not needed of the room stays untouched.
+/// The gradient seldom has more statements than so many times those of the function. What is not needed of the room
+/// stays untouched.
 const ROOM: usize = 3;
 
 /// More different calls go the general way: they are looked for one after the other.
@@ -146,7 +148,8 @@ struct Straight<'m> {
 }
 
 impl<'m> Straight<'m> {
-    /// The function, if it may be a straight one, and differentiating it gives no error before its statements are looked at.
+    /// The function, if it may be a straight one, and differentiating it gives no error before its statements are
+    /// looked at.
     fn of(
         module: &'m Module<BBCode>,
         rules: &'m RuleTable,
@@ -198,8 +201,8 @@ impl<'m> Straight<'m> {
         })
     }
 
-    /// Finds out what the statements do, first to last. `None` if one does anything else than compute a number from numbers, or has no known
-    /// derivative, or if the result does not depend on the arguments.
+    /// Finds out what the statements do, first to last. `None` if one does anything else than compute a number from
+    /// numbers, or has no known derivative, or if the result does not depend on the arguments.
     fn classify(&mut self) -> Option<()> {
         let body = &self.function.body;
         let entry = body.entry()?;
@@ -469,7 +472,8 @@ impl<'m> Straight<'m> {
         node.and_then(|node| node.value.as_ref()).unwrap_or(operand).clone()
     }
 
-    /// The statements backwards, each adding to the cotangents of its operands. Those of the arguments end up in the list.
+    /// The statements backwards, each adding to the cotangents of its operands. Those of the arguments end up in the
+    /// list.
     fn backwards(&mut self, writer: &mut Writer<'_>, arguments: &mut [Option<Operand<Ids>>]) -> Option<()> {
         let body = &self.function.body;
         for position in (0..self.order.len()).rev() {

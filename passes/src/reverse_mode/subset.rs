@@ -1,8 +1,10 @@
-//! Subset-parameters thunks: derivatives with respect to some of the parameters, made of one with respect to more of them.
+//! Subset-parameters thunks: derivatives with respect to some of the parameters, made of one with respect to more of
+//! them.
 //!
-//! As in Swift: the thunk of a VJP calls it and returns a pullback that gives `nothing` for what is not wanted; the thunk of a
-//! JVP passes zeros for the tangents that are not there. Where a closure captures the last parameters of a function, the
-//! thunk takes these last, so that a closure of the derivative can capture them, too; with respect to them nothing is wanted.
+//! As in Swift: the thunk of a VJP calls it and returns a pullback that gives `nothing` for what is not wanted; the
+//! thunk of a JVP passes zeros for the tangents that are not there. Where a closure captures the last parameters of a
+//! function, the thunk takes these last, so that a closure of the derivative can capture them, too; with respect to
+//! them nothing is wanted.
 
 use bbcode::{BBCode, EditError, Ids};
 use ircode::{Argument, DerivativeKind, Function, LineInfo, Module, Name, Operand, Stmt, Type};
@@ -27,9 +29,9 @@ struct Thunk<'a> {
     result_tangent: Tangent,
 }
 
-/// The functions of a thunk, that which is called first. `set` are the parameters with respect to which `derivative` is, `wanted`
-/// some of these; the last `captured` parameters of the function are behind all others. A function that the module has
-/// already under the name of the thunk and that is another one is left alone: the thunk gets a number.
+/// The functions of a thunk, that which is called first. `set` are the parameters with respect to which `derivative`
+/// is, `wanted` some of these; the last `captured` parameters of the function are behind all others. A function that
+/// the module has already under the name of the thunk and that is another one is left alone: the thunk gets a number.
 #[allow(clippy::too_many_arguments, reason = "they are what tells thunks apart")]
 pub(crate) fn subset_thunk(
     module: &Module<BBCode>,

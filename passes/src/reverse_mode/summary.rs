@@ -46,8 +46,8 @@ impl Summary {
 pub(super) struct Summaries(HashMap<usize, Summary>);
 
 impl Summaries {
-    /// Of the functions that one of these calls, directly or not, and of themselves. A value that is called may be each of the
-    /// `candidates`.
+    /// Of the functions that one of these calls, directly or not, and of themselves. A value that is called may be each
+    /// of the `candidates`.
     pub(super) fn of(
         module: &Module<BBCode>,
         rules: &RuleTable,
@@ -101,8 +101,8 @@ impl Summaries {
 /// Stands for each function that a value which is called may be.
 const ANY_CANDIDATE: usize = usize::MAX;
 
-/// What the function itself does, and the functions that it calls. `closed` says whether it is known which functions a value
-/// that is called may be.
+/// What the function itself does, and the functions that it calls. `closed` says whether it is known which functions a
+/// value that is called may be.
 fn direct(module: &Module<BBCode>, rules: &RuleTable, bb: &BBCode, closed: bool) -> (Summary, Vec<usize>) {
     let classifier = Classifier { module, rules, bb };
     let mut summary = Summary::default();
@@ -151,7 +151,8 @@ fn direct(module: &Module<BBCode>, rules: &RuleTable, bb: &BBCode, closed: bool)
     (summary, callees)
 }
 
-/// Whether a statement computes a number from numbers and does nothing else. Most do, and need not be looked at more closely.
+/// Whether a statement computes a number from numbers and does nothing else. Most do, and need not be looked at more
+/// closely.
 pub(super) fn computes_numbers(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
     module.primitive_call(stmt).is_some_and(|(primitive, _)| {
         let pure = matches!(primitive.compute, Compute::Scalars(_)) && primitive.effects == Effects::PURE;
@@ -159,7 +160,8 @@ pub(super) fn computes_numbers(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> boo
     })
 }
 
-/// Whether a function is called that is known only when the program runs: no object, whose methods are none of the functions that are called as values.
+/// Whether a function is called that is known only when the program runs: no object, whose methods are none of the
+/// functions that are called as values.
 pub(super) fn is_call_of_function(module: &Module<BBCode>, bb: &BBCode, stmt: &Stmt<Ids>) -> bool {
     let Some((callee, _)) = stmt.as_call() else { return false };
     let is_object = || matches!(bb.operand_type(callee), Type::Named(name) if module.type_def(&name).is_some());
@@ -190,8 +192,8 @@ pub(super) fn holds_objects<F>(module: &Module<F>, ty: &Type) -> bool {
     mutable_parts(module, ty).is_none_or(|parts| !parts.is_empty())
 }
 
-/// The types of the objects that values of a type may be or hold: arrays by the numbers in them, structs by their names where they are declared.
-/// Two types without a common one share no object. `None` if they may be of any.
+/// The types of the objects that values of a type may be or hold: arrays by the numbers in them, structs by their names
+/// where they are declared. Two types without a common one share no object. `None` if they may be of any.
 pub(super) fn mutable_parts<F>(module: &Module<F>, ty: &Type) -> Option<HashSet<Type>> {
     let mut found: HashSet<Type> = HashSet::new();
     let mut seen: HashSet<Type> = HashSet::new();

@@ -1,5 +1,5 @@
-//! What can be said of the derivative of a function before it is made: through which values derivatives may flow, and which
-//! statements can be run again on the way back.
+//! What can be said of the derivative of a function before it is made: through which values derivatives may flow, and
+//! which statements can be run again on the way back.
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashSet;

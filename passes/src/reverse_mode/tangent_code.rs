@@ -8,7 +8,8 @@ use crate::tangents::Tangent;
 
 type Emitted<T> = Result<T, EditError>;
 
-/// The leaves of a cotangent: its floats and what is known only at run time, from left to right. Most cotangents are one float.
+/// The leaves of a cotangent: its floats and what is known only at run time, from left to right. Most cotangents are
+/// one float.
 pub(super) type Leaves = Operands<Ids>;
 
 impl Emitter<'_> {
@@ -31,8 +32,9 @@ impl Emitter<'_> {
         self.part_with_identity(value, tangent, true)
     }
 
-    /// What may stay of a tangent in a shadow when what was stored beside it is taken back and nobody looks for what was there before: what has identity,
-    /// but where only the run knows of which shape that is. It may have been of another one before, to which cotangents are still added.
+    /// What may stay of a tangent in a shadow when what was stored beside it is taken back and nobody looks for what
+    /// was there before: what has identity, but where only the run knows of which shape that is. It may have been of
+    /// another one before, to which cotangents are still added.
     pub(super) fn staying_part(&mut self, value: Operand<Ids>, tangent: &Tangent) -> Emitted<Operand<Ids>> {
         self.part_with_identity(value, tangent, false)
     }
@@ -294,8 +296,8 @@ impl Emitter<'_> {
     }
 }
 
-/// The zero that adjoints start with. That of floats is -0.0, to which adding is exact: `-0.0 + x` is `x` for every `x`,
-/// signed zeros included, so that folding the sum away changes nothing.
+/// The zero that adjoints start with. That of floats is -0.0, to which adding is exact: `-0.0 + x` is `x` for every
+/// `x`, signed zeros included, so that folding the sum away changes nothing.
 pub(super) fn zero(leaf: &Tangent) -> Operand<Ids> {
     match leaf {
         Tangent::Float(float) => negative_zero(*float),

@@ -20,12 +20,14 @@ pub(super) struct Ways {
     /// The loops that save a count.
     pub(super) counted: Vec<CountedLoop>,
     counted_by_header: HashMap<usize, usize>,
-    /// How by number of the block is found by which edge control came, where that is not done by counting or by a stack of blocks.
+    /// How by number of the block is found by which edge control came, where that is not done by counting or by a stack
+    /// of blocks.
     pub(super) meetings: Vec<Option<Meeting>>,
 }
 
 impl Ways {
-    /// Those through a function. `conditions` says that a block may [save](Meeting::Saved) by which edge control came to it.
+    /// Those through a function. `conditions` says that a block may [save](Meeting::Saved) by which edge control came
+    /// to it.
     pub(super) fn new(
         primal: &BBCode,
         graph: &BlockGraph,
@@ -78,13 +80,14 @@ impl Ways {
         self.counted_by_header.get(&number).copied()
     }
 
-    /// How it is found by which edge control came to a block, where that is not done by counting or by a stack of blocks.
+    /// How it is found by which edge control came to a block, where that is not done by counting or by a stack of
+    /// blocks.
     pub(super) fn meeting(&self, number: usize) -> Option<&Meeting> {
         self.meetings.get(number)?.as_ref()
     }
 
-    /// Whether the reverse of a block has to look at the stack of blocks for where control came from. `predecessors` are those of the
-    /// block, each once.
+    /// Whether the reverse of a block has to look at the stack of blocks for where control came from. `predecessors`
+    /// are those of the block, each once.
     pub(super) fn pops_block_stack(&self, number: usize, predecessors: &[usize]) -> bool {
         if self.counted_at(number).is_some() || self.meeting(number).is_some() {
             return false;

@@ -19,8 +19,8 @@ pub(super) struct WithoutHandlers {
     left: Vec<(Name, PassError)>,
 }
 
-/// The module with branches in the place of try/catch, in these functions and what they may call; `None` if there is nothing of the kind. The module itself stays
-/// as it is.
+/// The module with branches in the place of try/catch, in these functions and what they may call; `None` if there is
+/// nothing of the kind. The module itself stays as it is.
 pub(super) fn without_handlers(module: &Module<BBCode>, names: &[Name]) -> Option<WithoutHandlers> {
     if !module.functions().iter().any(|function| has_handlers(&function.body)) {
         return None;

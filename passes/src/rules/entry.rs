@@ -1,5 +1,6 @@
-//! The rules that come with bbkit as texts, and the entries of a rule table. Of two hundred rules a program needs a dozen: each
-//! is read from its text when it is first asked for. To read them all takes as long as to derive two hundred statements.
+//! The rules that come with bbkit as texts, and the entries of a rule table. Of two hundred rules a program needs a
+//! dozen: each is read from its text when it is first asked for. To read them all takes as long as to derive two
+//! hundred statements.
 
 use std::sync::{Arc, OnceLock};
 

@@ -154,8 +154,8 @@ fn tangent(ty: &Type) -> Option<Type> {
 /// The types of the arguments, where the shadow of each is among the parameters, and where that of the result is.
 type Layout = (Vec<Type>, Vec<Option<usize>>, Option<usize>);
 
-/// Which parameters of a primitive's rule are what. Where the primitive takes different numbers of operands, that follows
-/// from the number of parameters, as each argument adds as many as its type says.
+/// Which parameters of a primitive's rule are what. Where the primitive takes different numbers of operands, that
+/// follows from the number of parameters, as each argument adds as many as its type says.
 fn layout_of_parameters(rule: &Function<IRCode>, kind: RuleKind, primitive: &Primitive) -> Read<Layout> {
     let parameters = rule.body.argtypes.get(1..).unwrap_or_default();
     let given = parameters.len();
@@ -239,8 +239,8 @@ fn with_shadows_at(argtypes: Vec<Type>, out: &Type, have: Vec<bool>) -> Layout {
     (argtypes, shadows, out_shadow)
 }
 
-/// Holds the rule of a primitive to one block of calls of primitives, and says of each statement whether it changes its first
-/// operand.
+/// Holds the rule of a primitive to one block of calls of primitives, and says of each statement whether it changes its
+/// first operand.
 fn single_block<F>(rule: &Function<IRCode>, names: &Module<F>) -> Read<Vec<bool>> {
     let ir = &rule.body;
     if ir.cfg.blocks.len() != 1 || !ir.new_nodes.is_empty() {
@@ -332,7 +332,8 @@ fn check_parameters(rule: &Rule) -> Read<()> {
     }
 }
 
-/// Holds the cotangents that the rule of a primitive returns to the types of the arguments. That of an array is in its shadow.
+/// Holds the cotangents that the rule of a primitive returns to the types of the arguments. That of an array is in its
+/// shadow.
 fn check_outputs<F>(rule: &Rule, names: &Module<F>) -> Read<()> {
     if rule.kind == RuleKind::Jvp {
         return Ok(());
@@ -507,7 +508,8 @@ fn check_parameters_of_function<F>(rule: &Rule, out: &Type, tangents: &TangentTy
     }
 }
 
-/// The rule of a function with zeros where it puts `nothing` for a float in a tuple that it returns, as it may on some of its ways.
+/// The rule of a function with zeros where it puts `nothing` for a float in a tuple that it returns, as it may on some
+/// of its ways.
 fn with_zeros<F>(function: &Function<IRCode>, names: &Module<F>) -> Function<IRCode> {
     let mut function = function.clone();
     let Type::Tuple(declared) = function.result.clone() else { return function };
@@ -559,8 +561,8 @@ fn check_returns(rule: &Rule) -> Read<()> {
     Ok(())
 }
 
-/// Whether values of the type can be changed and are no arrays. A rule returns `nothing` for them: what flows to them goes to their shadows,
-/// if it takes these.
+/// Whether values of the type can be changed and are no arrays. A rule returns `nothing` for them: what flows to them
+/// goes to their shadows, if it takes these.
 fn is_changeable<F>(module: &Module<F>, ty: &Type) -> bool {
     match ty {
         Type::Ref(_) | Type::Memory(_) | Type::MemoryRef(_) | Type::Stack(_) | Type::Slot(_) => true,

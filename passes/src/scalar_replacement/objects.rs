@@ -15,7 +15,8 @@ const MOST_PARTS: usize = 64;
 pub(super) enum Shape<'m> {
     /// A tuple of so many elements.
     Tuple(usize),
-    /// A struct: its fields, and where each name is among them, once somebody asks: a trace has very many, and they are asked for by number.
+    /// A struct: its fields, and where each name is among them, once somebody asks: a trace has very many, and they are
+    /// asked for by number.
     Struct(&'m [(Name, Type)], OnceCell<HashMap<&'m str, usize>>),
     /// An enum: the types of the payloads of its cases, and their names.
     Enum(Vec<Vec<Type>>, HashMap<Name, usize>),
@@ -150,7 +151,8 @@ pub(super) struct Objects<'m> {
     index: SecondaryMap<InstId, Index>,
     /// What is asked for and is an object that is made here itself: it is looked through at once.
     inner: SecondaryMap<InstId, ()>,
-    /// Whether something is asked of objects that are made here of which it is not known what, or is done with what is in them.
+    /// Whether something is asked of objects that are made here of which it is not known what, or is done with what is
+    /// in them.
     unclear: bool,
 }
 
@@ -181,8 +183,8 @@ impl<'m> Objects<'m> {
         self.inner.contains_key(look)
     }
 
-    /// Whether there may be more to take apart once this is done, even if nothing is replaced by an object: φs of objects may lose uses
-    /// that keep them whole.
+    /// Whether there may be more to take apart once this is done, even if nothing is replaced by an object: φs of
+    /// objects may lose uses that keep them whole.
     pub(super) fn may_show_more(&self) -> bool {
         self.unclear || self.phis.iter().any(|phi| phi.shape.is_some())
     }
@@ -277,8 +279,8 @@ impl<'m> Objects<'m> {
         users
     }
 
-    /// Finds what is asked of objects, and leaves whole the φs of which something else is done. `shared` are the φs that go
-    /// with a φ: they are taken apart together or not at all.
+    /// Finds what is asked of objects, and leaves whole the φs of which something else is done. `shared` are the φs
+    /// that go with a φ: they are taken apart together or not at all.
     fn find_looks(&mut self, bb: &BBCode, graph: &BlockGraph, questions: &[Question<'_>], shared: Vec<Vec<usize>>) {
         let mut asked: SecondaryMap<InstId, Look> = SecondaryMap::new();
         // What is asked of values that are not known to be objects.

@@ -44,7 +44,8 @@ impl<'a> Early<'a> {
         self.is_early(operand, later, false, STEPS)
     }
 
-    /// What has to be loaded so that so many rounds can be run at once; `None` if they cannot, as something is not known.
+    /// What has to be loaded so that so many rounds can be run at once; `None` if they cannot, as something is not
+    /// known.
     pub(super) fn loads_of(mut self, nest: &Nest<'_>, rounds: usize) -> Option<Vec<Load>> {
         let (bb, module) = (self.search.bb, self.search.module);
         let counter = nest.inner.carried.iter().find(|carried| carried.phi == nest.inner.counter)?;

@@ -27,8 +27,8 @@ struct Guard<'w, 'a> {
     made: Vec<Made>,
 }
 
-/// Computes, at the end of a block in front of the inner loop, the number of its last round, counted from 0, in so many rounds of the outer loop
-/// from this one on: the same operand where it is the same.
+/// Computes, at the end of a block in front of the inner loop, the number of its last round, counted from 0, in so many
+/// rounds of the outer loop from this one on: the same operand where it is the same.
 pub(super) fn lasts(
     writer: &mut Writer<'_>,
     rows: &mut Rows,
@@ -56,9 +56,9 @@ pub(super) fn lasts(
     Ok(lasts)
 }
 
-/// Computes whether so many other rounds of the outer loop follow, all run the inner loop, the one that leads not
-/// more often than the others, all that they load is there, and nothing of it is what the rest of a round stores. Given are the numbers of the last
-/// rounds of the inner loop.
+/// Computes whether so many other rounds of the outer loop follow, all run the inner loop, the one that leads not more
+/// often than the others, all that they load is there, and nothing of it is what the rest of a round stores. Given are
+/// the numbers of the last rounds of the inner loop.
 pub(super) fn guard(
     writer: &mut Writer<'_>,
     rows: &mut Rows,

@@ -140,7 +140,8 @@ impl Nest<'_> {
         Ok(Some(Blocks { choice, reuse, check, prepare, single, exit }))
     }
 
-    /// Looks whether so many rounds can be run at once, and computes what they start with. The one that leads changes places with the first.
+    /// Looks whether so many rounds can be run at once, and computes what they start with. The one that leads changes
+    /// places with the first.
     fn prepare(
         &self,
         writer: &mut Writer<'_>,
@@ -166,8 +167,8 @@ impl Nest<'_> {
         Ok(runs)
     }
 
-    /// Runs the inner loop for several rounds as long as the first of them goes on, and then what is left of those that have more rounds, one after the
-    /// other. Gives where that ends, and what the results are in each round.
+    /// Runs the inner loop for several rounds as long as the first of them goes on, and then what is left of those that
+    /// have more rounds, one after the other. Gives where that ends, and what the results are in each round.
     fn run_at_once(
         &self,
         writer: &mut Writer<'_>,

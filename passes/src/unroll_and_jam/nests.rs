@@ -20,8 +20,8 @@ const MOST_STATEMENTS: usize = 16;
 /// So many steps are taken to what an expression consists of.
 pub(super) const DEEPEST: usize = 8;
 
-/// Factors of counters in indices are no larger, and no loop has more rounds than [`MOST_ROUNDS`]: so no index leaves 64 bits on its way from the
-/// first to the last.
+/// Factors of counters in indices are no larger, and no loop has more rounds than [`MOST_ROUNDS`]: so no index leaves
+/// 64 bits on its way from the first to the last.
 const MOST_FACTOR: i64 = 1 << 16;
 
 /// See [`MOST_FACTOR`].
@@ -61,7 +61,8 @@ pub(super) struct Nest<'a> {
     pub(super) rounds: usize,
     /// What later rounds load there that the inner loop needs.
     pub(super) loaded_before: Vec<Load>,
-    /// Arrays of which a round of the outer loop reads elements in the inner loop, and others to which it stores somewhere else, which may be the same.
+    /// Arrays of which a round of the outer loop reads elements in the inner loop, and others to which it stores
+    /// somewhere else, which may be the same.
     pub(super) disjoint: Vec<(Operand<Ids>, Operand<Ids>)>,
 }
 
@@ -363,7 +364,8 @@ impl<'a> Search<'a, '_> {
         Some(Nest { outer, inner, entered, meeting, entering, rounds, loaded_before, disjoint })
     }
 
-    /// Where control goes from a block that comes from this one, behind blocks that do nothing, and from which of these.
+    /// Where control goes from a block that comes from this one, behind blocks that do nothing, and from which of
+    /// these.
     fn past_empty_blocks(&self, from: BlockId, to: BlockId) -> Option<(BlockId, BlockId)> {
         let (mut from, mut to) = (from, to);
         while self.graph.predecessors(to).count() == 1 && self.bb.insts(to).all(|(_, inst)| inst.stmt.is_terminator()) {
@@ -397,8 +399,8 @@ impl<'a> Search<'a, '_> {
         None
     }
 
-    /// The arrays to which loops store, each once, given the blocks that are in no loop inside. Left out are loops that may change something else, that
-    /// store to many, or in which control goes another way than branches say.
+    /// The arrays to which loops store, each once, given the blocks that are in no loop inside. Left out are loops that
+    /// may change something else, that store to many, or in which control goes another way than branches say.
     fn stored(&self, blocks_of: &HashMap<LoopId, Vec<BlockId>>) -> HashMap<LoopId, Vec<Operand<Ids>>> {
         let mut children: HashMap<LoopId, Vec<LoopId>> = HashMap::new();
         for (id, each) in self.loops.iter() {
@@ -598,8 +600,8 @@ impl Inner {
         (bb.operand_type(&Operand::Value(phi)) == Type::INT64 && step.abs() <= MOST_FACTOR).then_some(step)
     }
 
-    /// By how much an index changes in each round, if it is a sum of counters and of what does not change; what that is, and what the counters start
-    /// with, is put into the list.
+    /// By how much an index changes in each round, if it is a sum of counters and of what does not change; what that
+    /// is, and what the counters start with, is put into the list.
     pub(super) fn factor(
         &self,
         bb: &BBCode,

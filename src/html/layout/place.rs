@@ -15,9 +15,9 @@ const IDLE: f64 = 0.05;
 
 /// The centres of all vertices, from left to right.
 ///
-/// Each layer in its turn is placed so that the squares of the distances from the means of the neighbours are least, with
-/// the order and the gaps kept: a regression by pooling adjacent violators (Ayer and others, "An empirical distribution
-/// function for sampling with incomplete information", 1955), linear in the layer.
+/// Each layer in its turn is placed so that the squares of the distances from the means of the neighbours are least,
+/// with the order and the gaps kept: a regression by pooling adjacent violators (Ayer and others, "An empirical
+/// distribution function for sampling with incomplete information", 1955), linear in the layer.
 pub(super) fn place(layered: &Layered) -> Vec<f64> {
     let mut x = vec![0.0; layered.vertices.len()];
     for layer in &layered.layers {

@@ -1,5 +1,5 @@
-//! Random code of every statement kind and head on any control-flow graph, most of it valid: what conversion, text and JSON
-//! must carry, and what nothing may panic on.
+//! Random code of every statement kind and head on any control-flow graph, most of it valid: what conversion, text and
+//! JSON must carry, and what nothing may panic on.
 
 mod bbcode;
 mod leaves;

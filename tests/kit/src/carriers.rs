@@ -22,9 +22,9 @@ pub fn specialized(module: &mut Module<BBCode>, _: &DerivativeNames) {
     }
 }
 
-/// Law 6 for linear maps: value and gradient are those of the carrier with stacks, without loops that are written out, to the last bit, and stay so through what
-/// `changed` does to the module of the derivative. What is generated verifies. `changed` may be passes, which keep the meaning, or a
-/// planted bug.
+/// Law 6 for linear maps: value and gradient are those of the carrier with stacks, without loops that are written out,
+/// to the last bit, and stay so through what `changed` does to the module of the derivative. What is generated
+/// verifies. `changed` may be passes, which keep the meaning, or a planted bug.
 ///
 /// Nothing is said of a program that fails, cannot be differentiated or needs more than a small part of the limits.
 ///

@@ -7,9 +7,9 @@ use passes::reverse_mode::{Carrier, DerivativeNames, Options, derive};
 
 use crate::laws::{Broken, Outcome, all_verify, broken, outcome};
 
-/// Law 6 for checkpointing: value and gradient are those without it to the last bit, whatever the carrier. What is generated verifies, and so does
-/// the program that consists of segments, which computes what it did. `changed` does nothing to the module of the derivative, or is a planted
-/// bug. Tells how many segments there were.
+/// Law 6 for checkpointing: value and gradient are those without it to the last bit, whatever the carrier. What is
+/// generated verifies, and so does the program that consists of segments, which computes what it did. `changed` does
+/// nothing to the module of the derivative, or is a planted bug. Tells how many segments there were.
 ///
 /// Nothing is said of a program that fails, cannot be differentiated or needs more than a small part of the limits.
 ///

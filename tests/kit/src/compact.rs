@@ -14,10 +14,10 @@ struct Seen {
     statistics: exec::Statistics,
 }
 
-/// Compact code gives the same value as the interpreter does when it shows each statement, or the same error at the same place; it
-/// prints the same, leaves the same in the arguments, and counts the same statements, objects and bytes. A limit ends both at the same
-/// statement. `args` makes the arguments anew for each run. What runs in compact form is what `changed` makes of the module: the same, or one
-/// with a planted bug.
+/// Compact code gives the same value as the interpreter does when it shows each statement, or the same error at the
+/// same place; it prints the same, leaves the same in the arguments, and counts the same statements, objects and bytes.
+/// A limit ends both at the same statement. `args` makes the arguments anew for each run. What runs in compact form is
+/// what `changed` makes of the module: the same, or one with a planted bug.
 ///
 /// # Errors
 ///

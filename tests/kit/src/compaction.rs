@@ -90,8 +90,8 @@ impl Model {
     }
 
     /// Removes copies one at a time, the uses of each renamed before the next is looked for; then numbers what is left.
-    /// Returns the blocks, and for each label its number or what stands for it. `None` for copies in a circle, which only
-    /// code that is not reached can hold: which of them stays is not said.
+    /// Returns the blocks, and for each label its number or what stands for it. `None` for copies in a circle, which
+    /// only code that is not reached can hold: which of them stays is not said.
     #[allow(clippy::type_complexity, reason = "two lists that belong together")]
     fn compacted(mut self, labels: usize) -> Option<(Vec<Vec<Line>>, Vec<Option<Operand<Positions>>>)> {
         let mut stands_for: Vec<Option<Operand<Positions>>> = vec![None; labels];

@@ -1,5 +1,5 @@
-//! Derivatives of scalar code by dual numbers, with formulas of their own: an oracle for reverse mode that shares neither
-//! its rules nor its machinery.
+//! Derivatives of scalar code by dual numbers, with formulas of their own: an oracle for reverse mode that shares
+//! neither its rules nor its machinery.
 //!
 //! Values are computed as the interpreter computes them, so that every branch goes the same way; tangents are `f64`.
 

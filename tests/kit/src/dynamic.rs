@@ -1,5 +1,5 @@
-//! Random programs whose variables hold values of any type, which is asked for before they are used, as in Julia code that
-//! could not be inferred. They always end.
+//! Random programs whose variables hold values of any type, which is asked for before they are used, as in Julia code
+//! that could not be inferred. They always end.
 
 use arbitrary::{Result, Unstructured};
 use bbcode::{BBCode, Ids};

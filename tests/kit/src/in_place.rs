@@ -6,7 +6,8 @@ use ircode::{IRCode, Module, Type, parse_module};
 
 use crate::sums::Writer;
 
-/// A function `f` of two vectors, which calls `g` with copies of them, and that calls another one in its place, perhaps.
+/// A function `f` of two vectors, which calls `g` with copies of them, and that calls another one in its place,
+/// perhaps.
 #[derive(Clone, Debug)]
 pub struct InPlace {
     /// Where `g` gets the copies that were chosen, some of them twice.

@@ -1,4 +1,5 @@
-//! The law for rounds that are reversed one by one, as soon as they were run: the gradient is the one that a loop backwards gives.
+//! The law for rounds that are reversed one by one, as soon as they were run: the gradient is the one that a loop
+//! backwards gives.
 
 use bbkit::Savings;
 use exec::{Machine, Value};
@@ -60,8 +61,8 @@ fn floats(made: &SumOfRounds, derived: &Derived) -> Result<Vec<f64>, Broken> {
     Ok(floats)
 }
 
-/// The bits are the same with and without rounds that are reversed one by one; gives whether there are such. With `reassociate`, where rounds meet,
-/// they need not be: then this is the planted bug.
+/// The bits are the same with and without rounds that are reversed one by one; gives whether there are such. With
+/// `reassociate`, where rounds meet, they need not be: then this is the planted bug.
 ///
 /// # Errors
 ///

@@ -1,8 +1,8 @@
 //! Fourteen functions of different shapes, with gradients derived by hand: what derivatives are compared with, and
 //! measured against.
 //!
-//! Each is `f(x; c, n)`: x is differentiated, c and n are not. `tests/kernels/kernels.jl` has the same functions in Julia,
-//! and beside it what Julia's compiler made of them.
+//! Each is `f(x; c, n)`: x is differentiated, c and n are not. `tests/kernels/kernels.jl` has the same functions in
+//! Julia, and beside it what Julia's compiler made of them.
 
 mod bundle;
 mod inputs;

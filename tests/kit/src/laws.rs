@@ -37,8 +37,8 @@ const KEEP: &str = "Once mended, keep this as tests/fuzz/WHAT_IT_SHOWS.ir; BBKIT
                     what its commands print:";
 
 impl Broken {
-    /// The same with the program as a file test: exact text, the arguments, and the command lines that show it, `-` being
-    /// the file.
+    /// The same with the program as a file test: exact text, the arguments, and the command lines that show it, `-`
+    /// being the file.
     pub(crate) fn on(self, module: &Module<IRCode>, args: &[Value], commands: &[String]) -> Broken {
         let first = self.problem.lines().next().unwrap_or_default();
         let mut file = format!("# {}: {first}\n{}\n", self.law, print_module(module, Style::Bbkit).trim_end());
@@ -91,7 +91,8 @@ pub fn round_trips(function: &Function<IRCode>, ways: &bbkit::Ways) -> Checked {
 }
 
 /// Whether there are edges that no statement implies, which code that is not reached may have, or a block that ends in
-/// a call that never returns without a terminator saying so, an entry without a statement, or an entry with predecessors among which is the virtual one.
+/// a call that never returns without a terminator saying so, an entry without a statement, or an entry with
+/// predecessors among which is the virtual one.
 fn has_edges_of_its_own(body: &IRCode) -> bool {
     let Ok(bb) = BBCode::try_from(body) else { return false };
     let entry = body.cfg.blocks.first().map(|entry| entry.preds.as_slice()).unwrap_or_default();
@@ -118,8 +119,8 @@ fn has_real_edges_only(odd: &OddEdges) -> bool {
     *odd == OddEdges { virtual_preds: odd.virtual_preds, ..OddEdges::default() }
 }
 
-/// Whether the edges are said as conversion says them: by the terminators and fallthroughs alone. Those of code that is not
-/// reached can be said in several ways.
+/// Whether the edges are said as conversion says them: by the terminators and fallthroughs alone. Those of code that is
+/// not reached can be said in several ways.
 fn says_edges_once(bb: &BBCode) -> bool {
     bb.blocks().all(|block| {
         let last = bb.last_inst(block).and_then(|last| bb.inst(last));
@@ -132,8 +133,8 @@ fn says_edges_once(bb: &BBCode) -> bool {
     })
 }
 
-/// Whether the result of a switch is used, which it has none of: the verifier allows that where control never comes, but
-/// nothing stands for it once the switch is lowered.
+/// Whether the result of a switch is used, which it has none of: the verifier allows that where control never comes,
+/// but nothing stands for it once the switch is lowered.
 fn uses_switches(bb: &BBCode) -> bool {
     let mut found = false;
     for (_, inst) in bb.all_insts() {
@@ -210,8 +211,8 @@ impl Default for Downstream {
 }
 
 /// Law 5: whatever can be done with a function that the verifier accepts, or refuses, is done or refused with an error:
-/// printing, dumping, drawing, compacting, running, converting, each of the passes, and `pipeline`, passes one after another.
-/// It is the panic of a caller that shows this law broken. What is accepted obeys laws 1 to 3 too.
+/// printing, dumping, drawing, compacting, running, converting, each of the passes, and `pipeline`, passes one after
+/// another. It is the panic of a caller that shows this law broken. What is accepted obeys laws 1 to 3 too.
 ///
 /// # Errors
 ///
@@ -460,8 +461,8 @@ pub fn gradient_is_right(
     Ok(())
 }
 
-/// Law 6 for a derivative, against dual numbers ([`dual`](crate::dual)): exact but for rounding, however the function bends
-/// nearby.
+/// Law 6 for a derivative, against dual numbers ([`dual`](crate::dual)): exact but for rounding, however the function
+/// bends nearby.
 ///
 /// Nothing is said of a function that fails, that cannot be differentiated, or that has a kink just there.
 ///
@@ -515,7 +516,8 @@ pub fn gradient_is_dual(
     Ok(())
 }
 
-/// Law 6 for forward mode, against dual numbers: all directions at once, each exact but for rounding, and the value as without them.
+/// Law 6 for forward mode, against dual numbers: all directions at once, each exact but for rounding, and the value as
+/// without them.
 ///
 /// Nothing is said of a function that fails, that cannot be differentiated, or that has a kink just there.
 ///

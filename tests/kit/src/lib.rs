@@ -1,5 +1,5 @@
-//! What bbkit's tests, benches and fuzz targets share: programs of any size, random programs, and the laws of the design
-//! as functions that check one program.
+//! What bbkit's tests, benches and fuzz targets share: programs of any size, random programs, and the laws of the
+//! design as functions that check one program.
 
 pub mod anything;
 pub mod carriers;

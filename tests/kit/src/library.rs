@@ -1,4 +1,5 @@
-//! Functions that go through Julia's own library, as its compiler leaves them, with arguments and with what Julia computes: the files of `tests/library`.
+//! Functions that go through Julia's own library, as its compiler leaves them, with arguments and with what Julia
+//! computes: the files of `tests/library`.
 
 #![allow(clippy::panic, reason = "files that are not what they should be end the test")]
 
@@ -83,7 +84,8 @@ pub fn cases_where(wanted: impl Fn(usize, &str) -> bool) -> Vec<Case> {
     cases.into_iter().enumerate().filter_map(case).collect()
 }
 
-/// The part of a module that a function needs: what it invokes, directly or not, and the methods of what it calls by name or makes.
+/// The part of a module that a function needs: what it invokes, directly or not, and the methods of what it calls by
+/// name or makes.
 fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
     let mut wanted = vec![root];
     let mut seen = vec![false; module.functions().len()];

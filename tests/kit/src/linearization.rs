@@ -14,13 +14,13 @@ const LAW: &str = "the differential is the derivative";
 /// How far sums that are added up in different orders may be apart, in proportion to what is added.
 const TOLERANCE: f64 = 1e-6;
 
-/// Law 6 for linearization: in several directions, the differential of one run of the linearized function gives what forward mode
-/// gives, to the last bit, and gives it again when it is applied again. It is additive and homogeneous, and its dot product with a seed is
-/// that of the direction with what the pullback makes of the seed, by the carrier of linear maps. What is generated verifies.
-/// `changed` may change what was generated, to see that this is found.
+/// Law 6 for linearization: in several directions, the differential of one run of the linearized function gives what
+/// forward mode gives, to the last bit, and gives it again when it is applied again. It is additive and homogeneous,
+/// and its dot product with a seed is that of the direction with what the pullback makes of the seed, by the carrier of
+/// linear maps. What is generated verifies. `changed` may change what was generated, to see that this is found.
 ///
-/// Nothing is said of a program that fails, has no derivative, catches exceptions or needs more than a small part of the limits.
-/// `true` if there was something to compare.
+/// Nothing is said of a program that fails, has no derivative, catches exceptions or needs more than a small part of
+/// the limits. `true` if there was something to compare.
 ///
 /// # Errors
 ///

@@ -1,5 +1,6 @@
-//! Random programs that work on memory: arguments that are changed, tuples, structs, enums, arrays, references, calls of
-//! each other, closures, exceptions thrown and caught, integers of several widths, floats at the edges, output. They always end.
+//! Random programs that work on memory: arguments that are changed, tuples, structs, enums, arrays, references, calls
+//! of each other, closures, exceptions thrown and caught, integers of several widths, floats at the edges, output. They
+//! always end.
 
 mod closures;
 
@@ -119,7 +120,8 @@ const VARIABLES: &[Type] = &[
     Type::BOOL,
 ];
 
-/// A function that takes two numbers; `f` takes arrays and a counter too. The last call of itself is before the fuel ends.
+/// A function that takes two numbers; `f` takes arrays and a counter too. The last call of itself is before the fuel
+/// ends.
 fn function(u: &mut Unstructured<'_>, name: &str, callees: &[&str]) -> Result<Function<BBCode>> {
     let outermost = name == "f";
     let mut argtypes = vec![Type::function(name), Type::INT64, Type::FLOAT64];

@@ -217,7 +217,8 @@ pub fn mutate_bbcode(u: &mut Unstructured<'_>, bb: &mut BBCode) -> Result<()> {
             (4, _) => drop(bb.set_next(block, if u.ratio(1, 4)? { None } else { Some(target) })),
             (5, _) => {
                 let mut odd = OddEdges { virtual_preds: u.int_in_range(0..=2)?, ..OddEdges::default() };
-                // What is missing, and predecessors beyond those that name the block, conversion makes up from the edges.
+                // What is missing, and predecessors beyond those that name the block, conversion makes up from the
+                // edges.
                 if u.ratio(1, 2)? {
                     odd.extra_succs.push(target);
                 }

@@ -1,6 +1,6 @@
-//! Random programs of which the derivative goes through memory: floats in arrays, references, structs and tuples that are
-//! made, copied, aliased, swapped, captured and changed, also by functions and closures that are called, under branches and
-//! loops. They always end, and what they compute is smooth but where a branch changes.
+//! Random programs of which the derivative goes through memory: floats in arrays, references, structs and tuples that
+//! are made, copied, aliased, swapped, captured and changed, also by functions and closures that are called, under
+//! branches and loops. They always end, and what they compute is smooth but where a branch changes.
 
 mod closures;
 mod stretches;
@@ -199,8 +199,8 @@ impl Writer<'_> {
         self.call("Base.arrayset", [check, array, value, index], of);
     }
 
-    /// Whether bounds are checked: a constant, or on some accesses what a statement says, as in Julia's functions that may be inlined into
-    /// `@inbounds` code.
+    /// Whether bounds are checked: a constant, or on some accesses what a statement says, as in Julia's functions that
+    /// may be inlined into `@inbounds` code.
     fn bounds_check(&mut self) -> Operand<Ids> {
         match self.bb.inst_count() % 3 {
             0 => self.push(Stmt::expr(Head::Boundscheck, []), Type::BOOL),

@@ -15,7 +15,8 @@ pub enum Verdict {
     Same,
     /// It was not compiled, or its arguments cannot be passed to native code: why.
     Refused(String),
-    /// A limit ended the run, which one in the interpreter or the memory of native code: what would have come of it nobody knows.
+    /// A limit ended the run, which one in the interpreter or the memory of native code: what would have come of it
+    /// nobody knows.
     Limited,
 }
 
@@ -38,10 +39,11 @@ pub fn vector(machine: &Machine<'_>, numbers: &[f64]) -> Value {
     machine.array(Type::FLOAT64, vec![numbers.len()], values).unwrap_or(Value::Nothing)
 }
 
-/// Native code gives the value that the interpreter gives to the last bit, but for what is in a NaN, or the same error at
-/// the same place, and leaves the same in the arguments; what is one object there is one object here. It does so again when it is called a
-/// second time, and when it was compiled with little effort. `args` makes the arguments anew for each run, as a run may change them. What is compiled is what `changed` makes of the
-/// module: the same, or one with a planted bug.
+/// Native code gives the value that the interpreter gives to the last bit, but for what is in a NaN, or the same error
+/// at the same place, and leaves the same in the arguments; what is one object there is one object here. It does so
+/// again when it is called a second time, and when it was compiled with little effort. `args` makes the arguments anew
+/// for each run, as a run may change them. What is compiled is what `changed` makes of the module: the same, or one
+/// with a planted bug.
 ///
 /// A function that the interpreter does not finish is not run: native code counts no steps.
 ///

@@ -1,4 +1,5 @@
-//! Sums in loops: `for i in 1:n; a = …; for j in …; a += x[…] * y[…]; end; …; end`, of which several rounds may be run at once, and what only looks like it.
+//! Sums in loops: `for i in 1:n; a = …; for j in …; a += x[…] * y[…]; end; …; end`, of which several rounds may be run
+//! at once, and what only looks like it.
 
 use arbitrary::{Error, Result, Unstructured};
 use bbcode::BBCode;
@@ -14,10 +15,10 @@ const LIMITS: Limits = Limits { steps: 20_000, memory: 1 << 24, depth: 100 };
 
 /// A loop of sums in a function `f` of two vectors and two integers.
 ///
-/// The inner loop may have more or fewer rounds in each round, or none, and count upwards or downwards. It reads elements of both vectors, or
-/// of one that the function makes, at sums and multiples of both counters, and starts with an element, with
-/// that of the round before, or with a number. The rest of a round
-/// may store the sum into one of the arrays.
+/// The inner loop may have more or fewer rounds in each round, or none, and count upwards or downwards. It reads
+/// elements of both vectors, or of one that the function makes, at sums and multiples of both counters, and starts with
+/// an element, with that of the round before, or with a number. The rest of a round may store the sum into one of the
+/// arrays.
 ///
 /// # Errors
 ///
@@ -127,7 +128,8 @@ pub fn nested_sums(u: &mut Unstructured<'_>) -> Result<Module<IRCode>> {
 /// How many calls there are to check a function by.
 pub const CALLS: usize = 24;
 
-/// The arguments of one of the [`CALLS`], made anew: vectors that are long enough and that are not, the same one twice, few rounds and many.
+/// The arguments of one of the [`CALLS`], made anew: vectors that are long enough and that are not, the same one twice,
+/// few rounds and many.
 pub fn arguments(module: &Module<IRCode>, call: usize) -> Vec<Value> {
     const ROUNDS: [(i64, i64); 6] = [(1, 3), (2, 2), (5, 4), (6, 0), (0, 2), (9, 7)];
     let machine = Machine::new(module);

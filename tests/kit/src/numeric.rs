@@ -32,8 +32,9 @@ pub struct Options {
 }
 
 /// A random program of one function: blocks that go anywhere — into loops from the side, back to themselves, to several
-/// returns, to a `throw` — on variables of a float type, of `Int64` and of `Bool`. Loops end, as each way backwards costs
-/// of a fuel; where that ends, the program returns or, if there was much of it, throws: so there are loops that are only left in the middle.
+/// returns, to a `throw` — on variables of a float type, of `Int64` and of `Bool`. Loops end, as each way backwards
+/// costs of a fuel; where that ends, the program returns or, if there was much of it, throws: so there are loops that
+/// are only left in the middle.
 ///
 /// # Errors
 ///

@@ -81,8 +81,8 @@ struct Pool {
     flags: Vec<String>,
 }
 
-/// Makes a function of up to 24 statements: on floats of both sizes, integers and flags, with conversions, choices, constants, operands that
-/// are the same, statements that nothing needs, and divisions that may throw.
+/// Makes a function of up to 24 statements: on floats of both sizes, integers and flags, with conversions, choices,
+/// constants, operands that are the same, statements that nothing needs, and divisions that may throw.
 ///
 /// # Errors
 ///
@@ -183,8 +183,9 @@ fn zero(ty: ScalarType) -> String {
     if ty == ScalarType::Float64 { "0.0".into() } else { "0.0f0".into() }
 }
 
-/// The value and gradient that are written as one function at once are those that come from the two passes, to the last bit, and so are errors and warnings.
-/// `changed` is done to the module with the former before it runs: nothing, or a planted bug.
+/// The value and gradient that are written as one function at once are those that come from the two passes, to the last
+/// bit, and so are errors and warnings. `changed` is done to the module with the former before it runs: nothing, or a
+/// planted bug.
 ///
 /// # Errors
 ///

@@ -122,7 +122,8 @@ fn float_dag() -> Dag {
     }
 }
 
-/// Float arithmetic on values that were computed shortly before, chosen at random, and an if-else after every twentieth statement.
+/// Float arithmetic on values that were computed shortly before, chosen at random, and an if-else after every twentieth
+/// statement.
 ///
 /// # Errors
 ///
@@ -377,7 +378,8 @@ pub fn pairs(size: usize) -> Result<BBCode, EditError> {
     f.finish(value)
 }
 
-/// Branches whose one side goes straight to where they meet, where they are critical edges, over blocks with nothing but a goto.
+/// Branches whose one side goes straight to where they meet, where they are critical edges, over blocks with nothing
+/// but a goto.
 pub fn detours(size: usize) -> Result<BBCode, EditError> {
     let mut f = Writer::new();
     for _ in 0..size / 3 {
@@ -392,7 +394,8 @@ pub fn detours(size: usize) -> Result<BBCode, EditError> {
     f.finish(argument(2))
 }
 
-/// Conditions, each of which goes on to the next, or out: by a block of its own that is empty and goes to that of the next, as `a && b && c` is compiled.
+/// Conditions, each of which goes on to the next, or out: by a block of its own that is empty and goes to that of the
+/// next, as `a && b && c` is compiled.
 pub fn early_exits(size: usize) -> Result<BBCode, EditError> {
     let mut f = Writer::new();
     let exits: Vec<_> = (0..size / 3).map(|_| f.bb.push_block()).collect();

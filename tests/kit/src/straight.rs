@@ -1,4 +1,5 @@
-//! Loops over arrays of which every round does the same: what vectors may be used for, and may not where two rounds meet in memory.
+//! Loops over arrays of which every round does the same: what vectors may be used for, and may not where two rounds
+//! meet in memory.
 
 use std::fmt::Write as _;
 
@@ -41,10 +42,11 @@ const MOST_APART: i64 = 5;
 /// Elements on both sides of the indices that the counter takes.
 const MARGIN: i64 = 3;
 
-/// Makes a function with one counted loop: up or down, with loads and stores at the counter and a few elements beside it, at indices that
-/// run the other way, twice as fast or not at all; a number that is carried, a stack that is pushed on, arrays made in the function; functions that throw
-/// outside of their domain, and a branch that fails or one of which both ways meet again. One in five
-/// has a long body, which adds to elements that lie side by side, as derivatives do whose inner loops were written out.
+/// Makes a function with one counted loop: up or down, with loads and stores at the counter and a few elements beside
+/// it, at indices that run the other way, twice as fast or not at all; a number that is carried, a stack that is pushed
+/// on, arrays made in the function; functions that throw outside of their domain, and a branch that fails or one of
+/// which both ways meet again. One in five has a long body, which adds to elements that lie side by side, as
+/// derivatives do whose inner loops were written out.
 ///
 /// # Errors
 ///
@@ -222,7 +224,8 @@ const FUNCTIONS: [&str; 12] = [
 const TABLE: &str = "$(Expr(:foreigncall, :(:jl_alloc_array_2d), Matrix{Float64}, svec(Any, Int64, Int64), 0, :(:ccall), \
                      Matrix{Float64}, 3, 20, 20, 3))::Matrix{Float64}";
 
-/// What makes a long body: each array is accessed at a multiple of the counter and a little more, mostly so that rounds do not meet.
+/// What makes a long body: each array is accessed at a multiple of the counter and a little more, mostly so that rounds
+/// do not meet.
 struct LongBody<'a> {
     counter: &'a str,
     table: &'a str,

@@ -1,5 +1,5 @@
-//! Sums over the rounds of a loop, of what each round makes of some elements of arrays: what may be reversed round by round, and what
-//! only looks like it.
+//! Sums over the rounds of a loop, of what each round makes of some elements of arrays: what may be reversed round by
+//! round, and what only looks like it.
 
 use std::fmt::Write as _;
 
@@ -69,8 +69,9 @@ impl Writer {
     }
 }
 
-/// Makes a function with one loop, which asks first or last whether there is another round, and what stands behind it. Each
-/// round reads elements at multiples of the counter and a few beside these, may take one of two ways or fail, and adds to the sum or takes from it.
+/// Makes a function with one loop, which asks first or last whether there is another round, and what stands behind it.
+/// Each round reads elements at multiples of the counter and a few beside these, may take one of two ways or fail, and
+/// adds to the sum or takes from it.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! Random scripts of editing verbs on BBCode, against a naive model that keeps lists and rebuilds everything, and against the
-//! interpreter: the verbs used here keep the meaning of a program.
+//! Random scripts of editing verbs on BBCode, against a naive model that keeps lists and rebuilds everything, and
+//! against the interpreter: the verbs used here keep the meaning of a program.
 
 use std::collections::BTreeMap;
 
@@ -191,8 +191,8 @@ struct Script<'a, 'b> {
 pub type Edges<'e> = dyn Fn(&mut BBCode, BlockId, BlockId) -> std::result::Result<BlockId, EditError> + 'e;
 
 /// Runs a script that the bytes say on the function `f` of a program that computes, and checks after each step that the
-/// code is that of the model, that it is valid, that chains and analyses are up to date, and in the end that the program computes what it
-/// did. `callee` is a function that can be inlined, of one `Int64`.
+/// code is that of the model, that it is valid, that chains and analyses are up to date, and in the end that the
+/// program computes what it did. `callee` is a function that can be inlined, of one `Int64`.
 ///
 /// # Errors
 ///

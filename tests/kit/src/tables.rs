@@ -1,4 +1,5 @@
-//! Random declarations: structs, enums, classes, protocols and witness tables, most of which fit together, and global constants.
+//! Random declarations: structs, enums, classes, protocols and witness tables, most of which fit together, and global
+//! constants.
 
 use std::sync::Arc;
 
@@ -25,7 +26,8 @@ pub fn tables(u: &mut Unstructured<'_>) -> Result<Module<IRCode>> {
     let mut module = Module::new();
     for number in 0..u.int_in_range(0..=6)? {
         let declaration = declaration(u, number)?;
-        // A class may have a field of its superclass again, and two witness tables may be for the same: these are left out.
+        // A class may have a field of its superclass again, and two witness tables may be for the same: these are left
+        // out.
         let _ = module.declare(declaration);
     }
     Ok(module)

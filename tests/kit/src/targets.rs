@@ -1,5 +1,5 @@
-//! What the fuzz targets check, one file a target: each a function of bytes. They run briefly under `cargo test` too, on the
-//! kept corpus of `fuzz/corpus` first.
+//! What the fuzz targets check, one file a target: each a function of bytes. They run briefly under `cargo test` too,
+//! on the kept corpus of `fuzz/corpus` first.
 
 mod carriers;
 mod checkpoints;

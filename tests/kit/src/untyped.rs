@@ -2,7 +2,8 @@
 
 use ircode::{IRCode, Module, Stmt, Type};
 
-/// The program with `Any` in the place of the types of all statements but π nodes, which would say nothing without them.
+/// The program with `Any` in the place of the types of all statements but π nodes, which would say nothing without
+/// them.
 pub fn without_types(module: &Module<IRCode>) -> Module<IRCode> {
     let mut module = module.clone();
     let names: Vec<_> = module.functions().iter().map(|function| function.name.clone()).collect();

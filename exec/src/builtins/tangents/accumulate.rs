@@ -54,8 +54,8 @@ fn identity(object: &Value) -> Option<*const ()> {
     })
 }
 
-/// `add_shadow!(shadow, other)`: the floats that are in the second object, also those in tuples, are added to those in the
-/// first. What else has identity is left alone.
+/// `add_shadow!(shadow, other)`: the floats that are in the second object, also those in tuples, are added to those in
+/// the first. What else has identity is left alone.
 pub(in crate::builtins) fn add_shadow(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     const EXPECTED: &str = "two shadows of the same shape";
     let [to, from] = args else { return Err(expected(EXPECTED)) };
@@ -77,8 +77,8 @@ pub(in crate::builtins) fn add_shadow(runtime: &mut Runtime<'_>, args: &[Value])
     Ok(Value::Nothing)
 }
 
-/// `add_seed!(shadow, seed)`: adds a tangent of the same shape to a shadow, all that is reached from it included; what is
-/// reached on several ways, once.
+/// `add_seed!(shadow, seed)`: adds a tangent of the same shape to a shadow, all that is reached from it included; what
+/// is reached on several ways, once.
 pub(in crate::builtins) fn add_seed(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     const EXPECTED: &str = "a shadow and a tangent of the same shape";
     let [shadow, seed] = args else { return Err(expected(EXPECTED)) };

@@ -49,8 +49,8 @@ pub(in crate::builtins) fn snapshot(runtime: &mut Runtime<'_>, args: &[Value]) -
     }
 }
 
-/// `restore!(object, snapshot)`: the object holds again what it held when the snapshot was made. The snapshot can be used
-/// again.
+/// `restore!(object, snapshot)`: the object holds again what it held when the snapshot was made. The snapshot can be
+/// used again.
 pub(in crate::builtins) fn restore(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     const EXPECTED: &str = "an object and a snapshot of it";
     let [object, saved] = args else { return Err(expected(EXPECTED)) };
@@ -113,8 +113,8 @@ fn unsaved(saved: &Value) -> Result<Value> {
     }
 }
 
-/// `saved_element(array, i…)`, `saved_element(place)` or `saved_element(stack, i)`: the element in a tuple, or `nothing` if it is not
-/// assigned.
+/// `saved_element(array, i…)`, `saved_element(place)` or `saved_element(stack, i)`: the element in a tuple, or
+/// `nothing` if it is not assigned.
 pub(in crate::builtins) fn saved_element(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [target, indices @ ..] = args else { return Err(expected("an array and indices, or a MemoryRef")) };
     if let (Value::Stack(_), [number]) = (target, indices) {

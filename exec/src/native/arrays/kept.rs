@@ -1,4 +1,5 @@
-//! What reverse mode keeps of a place before it is changed — what is assigned there, alone in a tuple, or `nothing` — and putting it back.
+//! What reverse mode keeps of a place before it is changed — what is assigned there, alone in a tuple, or `nothing` —
+//! and putting it back.
 
 use std::sync::Arc;
 
@@ -57,7 +58,8 @@ impl FunctionCompiler<'_, '_> {
         Some((object.one()?, *at as i32, layout.clone()))
     }
 
-    /// The union of what is kept of such a place, with the numbers of its members: that of `nothing`, and that of the tuple.
+    /// The union of what is kept of such a place, with the numbers of its members: that of `nothing`, and that of the
+    /// tuple.
     fn kept_layout(&mut self, of: &Type) -> Option<(Arc<Layout>, usize, usize)> {
         let union = Type::union([Type::Nothing, Type::tuple([of.clone()])]);
         let layout = self.compiler.layouts.of(&union);

@@ -4,8 +4,8 @@ use hashbrown::HashSet;
 use ircode::primitives::MemoryEffect;
 use ircode::{IRCode, Module, Positions, ScalarType, Stmt, Type};
 
-/// The arrays that may get another length: of numbers by their types, so that arrays of floats are not among them where lists of integers grow, and
-/// all others as one.
+/// The arrays that may get another length: of numbers by their types, so that arrays of floats are not among them where
+/// lists of integers grow, and all others as one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Resized {
     /// The types of numbers in such arrays, and how many dimensions these have.

@@ -12,8 +12,8 @@ use crate::native::layout::{Layout, Parts, array};
 use crate::native::runtime::helpers::{ADD_FLOATS, ADD_SINGLES, ZERO};
 
 impl FunctionCompiler<'_, '_> {
-    /// `zero_tangent`, `reset_shadow!` and `add_shadow!` of an array whose elements are floats and tuples of floats; what is not such goes through the
-    /// interpreter.
+    /// `zero_tangent`, `reset_shadow!` and `add_shadow!` of an array whose elements are floats and tuples of floats;
+    /// what is not such goes through the interpreter.
     pub(crate) fn shadow_primitive(
         &mut self,
         primitive: &'static Primitive,

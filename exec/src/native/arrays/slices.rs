@@ -1,4 +1,5 @@
-//! Copies, fillings and sums of stretches of arrays: what slices, `vcat` and `append!` are made of, and their derivatives.
+//! Copies, fillings and sums of stretches of arrays: what slices, `vcat` and `append!` are made of, and their
+//! derivatives.
 //!
 //! Elements that are numbers, or consist of such, are moved as bytes. Other arrays go through the interpreter.
 
@@ -26,7 +27,8 @@ struct Stretch {
 }
 
 impl FunctionCompiler<'_, '_> {
-    /// `copyto!`, `slice`, `fill!`, `fill_slice!` and `add_slice!` of arrays of one element type, and copies of whole arrays.
+    /// `copyto!`, `slice`, `fill!`, `fill_slice!` and `add_slice!` of arrays of one element type, and copies of whole
+    /// arrays.
     pub(crate) fn slice_primitive(&mut self, name: &str, operands: &[Typed]) -> Compiled<Option<Typed>> {
         let (Some(first), Some(parts)) = (operands.first(), operands.first().and_then(|first| self.array(first)))
         else {
@@ -88,7 +90,8 @@ impl FunctionCompiler<'_, '_> {
         Ok(Typed { layout: whole.layout.clone(), parts: Parts::from_slice(&[made]) })
     }
 
-    /// `restore!` of an array of numbers. Where it has other dimensions now, the interpreter does it, if arrays of the program may get others; it is refused otherwise.
+    /// `restore!` of an array of numbers. Where it has other dimensions now, the interpreter does it, if arrays of the
+    /// program may get others; it is refused otherwise.
     pub(crate) fn restore_primitive(
         &mut self,
         primitive: &'static Primitive,
@@ -163,8 +166,8 @@ impl FunctionCompiler<'_, '_> {
         Ok(Some(Typed { layout, parts: Parts::from_slice(&[made]) }))
     }
 
-    /// Where a stretch starts, as an address, and how many elements it has, once it is sure that it is part of the array. It is empty if its last
-    /// element is before its first.
+    /// Where a stretch starts, as an address, and how many elements it has, once it is sure that it is part of the
+    /// array. It is empty if its last element is before its first.
     fn stretch(&mut self, whole: &Typed, parts: &ArrayParts, stretch: &Stretch) -> (ir::Value, ir::Value) {
         let (first, last) = (stretch.first, stretch.last);
         let length = self.load_word(parts.header, array::LENGTH);

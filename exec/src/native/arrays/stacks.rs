@@ -1,7 +1,7 @@
 //! Stacks, on which derivatives save values: as arrays that grow.
 //!
-//! Of a stack that the function makes and gives to nobody, the address of the values, their number and the room for them are
-//! variables, which Cranelift keeps in registers through loops; its header is written only when it grows.
+//! Of a stack that the function makes and gives to nobody, the address of the values, their number and the room for
+//! them are variables, which Cranelift keeps in registers through loops; its header is written only when it grows.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use crate::native::function::sites::What;
 use crate::native::function::{Compiled, FunctionCompiler, Typed, trusted};
 use crate::native::layout::{Layout, Layouts, Parts, Shape, array};
 
-/// Where a function makes more stacks than this, none is in variables: there are not so many registers, and all that is alive costs time to
-/// compile in all blocks.
+/// Where a function makes more stacks than this, none is in variables: there are not so many registers, and all that is
+/// alive costs time to compile in all blocks.
 const MOST: usize = 64;
 
 /// A stack that nobody else knows.
@@ -36,7 +36,8 @@ impl LocalStack {
     }
 }
 
-/// The statements that make stacks on which nothing but operations on stacks work, in this function; those that are the interpreter's left aside.
+/// The statements that make stacks on which nothing but operations on stacks work, in this function; those that are the
+/// interpreter's left aside.
 pub(crate) fn local_stacks(module: &Module<IRCode>, ir: &IRCode, layouts: &mut Layouts) -> HashSet<usize> {
     let primitive = |stmt: &Stmt<Positions>| module.primitive_call(stmt).map(|(primitive, _)| primitive);
     let mut makes = |stmt: &Stmt<Positions>| match module.primitive_call(stmt) {
@@ -215,7 +216,8 @@ impl FunctionCompiler<'_, '_> {
         }
     }
 
-    /// Gives the local stack that a statement made room for so many values more, or goes on elsewhere if that is more than there is.
+    /// Gives the local stack that a statement made room for so many values more, or goes on elsewhere if that is more
+    /// than there is.
     pub(crate) fn make_room_on(&mut self, made: usize, more: ir::Value, otherwise: ir::Block) -> Compiled<()> {
         let Some(local) = self.local_stacks.get(&made).copied().flatten() else {
             return self.refuse("a stack that is not there");
@@ -266,7 +268,8 @@ impl FunctionCompiler<'_, '_> {
         Ok(())
     }
 
-    /// Makes room in a vector or on a stack for at least so many values of so many bytes each, and leaves all registers as they are.
+    /// Makes room in a vector or on a stack for at least so many values of so many bytes each, and leaves all registers
+    /// as they are.
     pub(crate) fn grow(&mut self, header: ir::Value, least: ir::Value, bytes: u32, stack: bool) -> Compiled<()> {
         // Where there is no more memory, the call has failed.
         let short = self.ask_for_room(header, least, What::Grow { bytes, stack, ahead: false })?;
@@ -274,7 +277,8 @@ impl FunctionCompiler<'_, '_> {
         Ok(())
     }
 
-    /// Asks for room for at least so many values, and leaves all registers as they are. Gives whether there still is less.
+    /// Asks for room for at least so many values, and leaves all registers as they are. Gives whether there still is
+    /// less.
     fn ask_for_room(&mut self, header: ir::Value, least: ir::Value, what: What) -> Compiled<ir::Value> {
         let site = self.site(what);
         let grower = self.compiler.preserving(Preserving::Grow, self.builder.func)?;

@@ -1,4 +1,5 @@
-//! Which functions of a module call which, which of them call themselves, and which are called only where the run is about to fail.
+//! Which functions of a module call which, which of them call themselves, and which are called only where the run is
+//! about to fail.
 
 use std::collections::BTreeSet;
 
@@ -103,8 +104,9 @@ impl Calls {
         }
     }
 
-    /// The functions that are called only where the run is about to fail, by one that may run before: what makes messages. None if the program catches errors, or the
-    /// host has primitives, which may see the objects; without those that are not for the interpreter.
+    /// The functions that are called only where the run is about to fail, by one that may run before: what makes
+    /// messages. None if the program catches errors, or the host has primitives, which may see the objects; without
+    /// those that are not for the interpreter.
     pub(crate) fn cold_callees(&self, module: &Module<IRCode>) -> Vec<usize> {
         let mut functions = self.warm.iter().filter_map(|number| module.functions().get(*number));
         let hosts = module.extensions().is_some_and(|extensions| !extensions.primitives().is_empty());
@@ -117,8 +119,8 @@ impl Calls {
         cold.into_iter().filter(|number| !self.needs_the_caller(module, *number, false)).collect()
     }
 
-    /// The functions that are called only where the run is about to fail, by one that may run before, and are this function or lead to
-    /// it. None if the function may run before that.
+    /// The functions that are called only where the run is about to fail, by one that may run before, and are this
+    /// function or lead to it. None if the function may run before that.
     pub(crate) fn cold_callees_that_reach(&self, module: &Module<IRCode>, number: usize) -> Vec<usize> {
         if self.warm.is_empty() || self.warm.contains(&number) {
             return Vec::new();
@@ -145,8 +147,9 @@ impl Calls {
         found
     }
 
-    /// Whether a function, or what it calls, does what only its caller's interpreter can: asks for the exception that is being handled, which, where native code
-    /// `catches`, may be one that it has caught, or calls a primitive of the host.
+    /// Whether a function, or what it calls, does what only its caller's interpreter can: asks for the exception that
+    /// is being handled, which, where native code `catches`, may be one that it has caught, or calls a primitive of the
+    /// host.
     fn needs_the_caller(&self, module: &Module<IRCode>, number: usize, catches: bool) -> bool {
         let hosts = module.extensions().map(|extensions| extensions.primitives()).unwrap_or_default();
         let (mut seen, mut work) = (HashSet::new(), vec![number]);
@@ -267,8 +270,8 @@ pub(crate) fn callees_first(called: &HashMap<usize, Vec<usize>>) -> Vec<usize> {
     order
 }
 
-/// The functions on cycles of calls: those in strongly connected components of several functions, or that call themselves
-/// (Tarjan's algorithm, without recursion).
+/// The functions on cycles of calls: those in strongly connected components of several functions, or that call
+/// themselves (Tarjan's algorithm, without recursion).
 fn recursive(called: &HashMap<usize, Vec<usize>>) -> HashSet<usize> {
     let mut numbers: Vec<usize> = called.keys().copied().collect();
     numbers.sort_unstable();

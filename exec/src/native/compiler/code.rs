@@ -6,7 +6,8 @@ use std::ops::{Deref, DerefMut};
 
 use cranelift_jit::JITModule;
 
-/// Code, which is given back when nobody holds it: by itself a `JITModule` keeps its memory for ever, also where compiling ends in an error.
+/// Code, which is given back when nobody holds it: by itself a `JITModule` keeps its memory for ever, also where
+/// compiling ends in an error.
 pub(crate) struct Code(ManuallyDrop<JITModule>);
 
 impl Code {

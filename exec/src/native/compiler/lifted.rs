@@ -7,8 +7,8 @@ use ircode::{Argument, CallNode, Function, IRCode, Module, Name, Operand, Positi
 
 use crate::prepare::invoked;
 
-/// A module in which invokes of objects, whose methods look at `_1`, call copies of the methods that take the object first. Statements keep their places, so
-/// that errors can be told of the methods that the program has.
+/// A module in which invokes of objects, whose methods look at `_1`, call copies of the methods that take the object
+/// first. Statements keep their places, so that errors can be told of the methods that the program has.
 pub(crate) struct Lifted {
     pub(crate) module: Arc<Module<IRCode>>,
     /// The functions that stand behind those of the program: the methods that they are copies of.

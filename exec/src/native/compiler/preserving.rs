@@ -1,5 +1,5 @@
-//! Calls that hardly any round of a loop makes, and that leave all registers as they are: with the usual convention, numbers that live around
-//! such a call would lie on the stack in every round.
+//! Calls that hardly any round of a loop makes, and that leave all registers as they are: with the usual convention,
+//! numbers that live around such a call would lie on the stack in every round.
 
 use cranelift_codegen::Context as CodegenContext;
 use cranelift_codegen::ir::types as clif;
@@ -22,7 +22,8 @@ pub(crate) enum Preserving {
 }
 
 impl Compiler {
-    /// A function that calls another and leaves all registers as they are, to be called by the one that is being compiled.
+    /// A function that calls another and leaves all registers as they are, to be called by the one that is being
+    /// compiled.
     pub(crate) fn preserving(&mut self, what: Preserving, caller: &mut ir::Function) -> Compiled<ir::FuncRef> {
         let id = match self.preserving.get(&what) {
             Some(id) => *id,

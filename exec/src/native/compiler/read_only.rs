@@ -14,7 +14,8 @@ const MOST: usize = 64;
 pub(crate) struct Changed(HashMap<usize, u64>);
 
 impl Changed {
-    /// Finds out about these functions and what they call: of all of them the smallest sets that agree with one another.
+    /// Finds out about these functions and what they call: of all of them the smallest sets that agree with one
+    /// another.
     pub(crate) fn of(module: &Module<IRCode>, functions: &[usize]) -> Changed {
         let mut changed = Changed(functions.iter().map(|&function| (function, 0)).collect());
         let mut flows: HashMap<usize, Vec<Sink>> = HashMap::new();

@@ -15,8 +15,8 @@ pub(crate) struct Need {
     pub(crate) calls: usize,
 }
 
-/// What the functions need at most until they return, or until a recursive function is entered, which sees for itself how much is left.
-/// Without the calls of recursive functions there are no cycles, so each function is looked at once.
+/// What the functions need at most until they return, or until a recursive function is entered, which sees for itself
+/// how much is left. Without the calls of recursive functions there are no cycles, so each function is looked at once.
 pub(crate) fn need(
     called: &HashMap<usize, Vec<usize>>,
     recursive: &HashSet<usize>,

@@ -30,8 +30,8 @@ enum Found {
     Done,
 }
 
-/// Calls a value: the first operand. The operands lie at multiples of 16 bytes, and the result is put at the first of them. Gives 1 if
-/// the call has failed.
+/// Calls a value: the first operand. The operands lie at multiples of 16 bytes, and the result is put at the first of
+/// them. Gives 1 if the call has failed.
 pub(crate) unsafe extern "C" fn call_value(context: *mut Context, site: u32, operands: u64) -> u8 {
     // SAFETY: machine code calls this with its context, which nobody else uses meanwhile.
     let prepared = unsafe { (*context).guarded(site, |context| prepare(context, site, operands)) };

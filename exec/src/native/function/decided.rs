@@ -1,4 +1,5 @@
-//! Branches of which it is known before the program runs where they lead: what a value of another type would do is not compiled, as it may be what cannot be.
+//! Branches of which it is known before the program runs where they lead: what a value of another type would do is not
+//! compiled, as it may be what cannot be.
 
 use std::borrow::Cow;
 
@@ -10,7 +11,8 @@ use super::phis::reverse_postorder;
 /// How many negations are looked through.
 const NEGATIONS: usize = 8;
 
-/// The body with gotos in the place of branches that are decided, and without edges from what is not reached then. Statements and blocks keep their numbers.
+/// The body with gotos in the place of branches that are decided, and without edges from what is not reached then.
+/// Statements and blocks keep their numbers.
 pub(crate) fn with_decided_branches<'i>(module: &Module<IRCode>, ir: &'i IRCode) -> Cow<'i, IRCode> {
     let mut decided = Cow::Borrowed(ir);
     let mut left: HashSet<(BlockNumber, BlockNumber)> = HashSet::new();

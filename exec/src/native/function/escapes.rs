@@ -1,12 +1,13 @@
-//! Which objects outlive the code that makes them (escape analysis, as in Choi et al., "Escape analysis for Java", 1999, without
-//! telling objects apart).
+//! Which objects outlive the code that makes them (escape analysis, as in Choi et al., "Escape analysis for Java",
+//! 1999, without telling objects apart).
 //!
-//! A stretch of code — a loop's blocks, or all of a function — makes objects *inside*; all others are *outside*. For each value it is
-//! found out whether it may lead to either, by what statements do with values. What the stretch does to objects outside is summed
-//! up: whether one may come to lead to an object inside. Calls do what the functions' own summaries say, callees first.
+//! A stretch of code — a loop's blocks, or all of a function — makes objects *inside*; all others are *outside*. For
+//! each value it is found out whether it may lead to either, by what statements do with values. What the stretch does
+//! to objects outside is summed up: whether one may come to lead to an object inside. Calls do what the functions' own
+//! summaries say, callees first.
 //!
-//! Types decide what can be an object. Where the code compiled for a statement turns out to give something else than its type says,
-//! all that was concluded is wrong, and the program is compiled again without.
+//! Types decide what can be an object. Where the code compiled for a statement turns out to give something else than
+//! its type says, all that was concluded is wrong, and the program is compiled again without.
 
 use hashbrown::HashMap;
 use ircode::primitives::{Primitive, ResultType};
@@ -98,8 +99,8 @@ const LOADS: [&[&str]; 2] = [
     &["arrayref", "const_arrayref"],
 ];
 
-/// Primitives that put a value in an object: with the numbers of the operands that are the object and the value, and whether the object
-/// may get more memory.
+/// Primitives that put a value in an object: with the numbers of the operands that are the object and the value, and
+/// whether the object may get more memory.
 const STORES: &[(&str, usize, usize, bool)] = &[
     ("arrayset", 1, 2, false),
     ("setindex!", 0, 1, false),

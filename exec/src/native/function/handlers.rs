@@ -1,8 +1,9 @@
 //! Exceptions that are caught: which handler takes them where, how control gets to it, and what φᶜ nodes find there.
 //!
-//! In the care of a handler, a failing call or check does not go to where the function fails, but to a block that asks whether the
-//! error is an exception, and goes on to the catch block if so. Values that were made before the handler was entered are known there,
-//! as they are variables; what ϒ statements store for a φᶜ are variables of their own, of which the catch block finds the latest.
+//! In the care of a handler, a failing call or check does not go to where the function fails, but to a block that asks
+//! whether the error is an exception, and goes on to the catch block if so. Values that were made before the handler
+//! was entered are known there, as they are variables; what ϒ statements store for a φᶜ are variables of their own, of
+//! which the catch block finds the latest.
 
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder};

@@ -1,4 +1,5 @@
-//! φs that name all edges, for code that follows edges or takes them away: what stands for an edge without a name depends on the others.
+//! φs that name all edges, for code that follows edges or takes them away: what stands for an edge without a name
+//! depends on the others.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -7,7 +8,8 @@ use ircode::{BlockNumber, IRCode, PhiEntry, Positions, Stmt};
 
 use crate::phi_edges::PhiEdges;
 
-/// The body with an entry for each edge in every φ, with an undefined value where it has none. Statements and blocks keep their numbers.
+/// The body with an entry for each edge in every φ, with an undefined value where it has none. Statements and blocks
+/// keep their numbers.
 pub(crate) fn with_named_edges(ir: &IRCode) -> Cow<'_, IRCode> {
     let mut missing: Vec<(usize, BlockNumber)> = Vec::new();
     for block in &ir.cfg.blocks {

@@ -1,4 +1,5 @@
-//! What is known of blocks and φs before they are compiled: in which order, of which types, and whether they may have no value.
+//! What is known of blocks and φs before they are compiled: in which order, of which types, and whether they may have
+//! no value.
 
 use hashbrown::HashMap;
 use ircode::graph::{LoopForest, LoopId};
@@ -38,7 +39,8 @@ pub(crate) fn reverse_postorder(ir: &IRCode) -> Vec<usize> {
     depth_first(ir, |block| successors(ir, block))
 }
 
-/// The blocks that can be reached, in the reverse of the order in which a depth-first search leaves them that visits the last of what is given first.
+/// The blocks that can be reached, in the reverse of the order in which a depth-first search leaves them that visits
+/// the last of what is given first.
 fn depth_first(ir: &IRCode, successors: impl Fn(usize) -> Parts<usize>) -> Vec<usize> {
     let blocks = &ir.cfg.blocks;
     let mut seen = vec![false; blocks.len()];
@@ -62,7 +64,8 @@ fn depth_first(ir: &IRCode, successors: impl Fn(usize) -> Parts<usize>) -> Vec<u
     order
 }
 
-/// The same for code that is compiled: what is in a loop comes right behind its header, so that soon all edges to that are known.
+/// The same for code that is compiled: what is in a loop comes right behind its header, so that soon all edges to that
+/// are known.
 pub(crate) fn compile_order(ir: &IRCode, loops: &LoopForest) -> Vec<usize> {
     let depth_of = |id: Option<LoopId>| id.and_then(|id| loops.get(id)).map_or(0, |found| loops.depth(found.header));
     // What a block visits last stands behind it first.
@@ -74,11 +77,11 @@ pub(crate) fn compile_order(ir: &IRCode, loops: &LoopForest) -> Vec<usize> {
     })
 }
 
-/// For each place in an order in which blocks are compiled, the blocks to which no more edges from blocks of the order lead when it is done. Blocks to
-/// which none leads are left out.
+/// For each place in an order in which blocks are compiled, the blocks to which no more edges from blocks of the order
+/// lead when it is done. Blocks to which none leads are left out.
 ///
-/// A block is complete before it is compiled, but for headers of loops: variables in a loop are found to have one value only if that is known of all
-/// that is inside before it is asked at the header.
+/// A block is complete before it is compiled, but for headers of loops: variables in a loop are found to have one value
+/// only if that is known of all that is inside before it is asked at the header.
 pub(crate) fn completed(ir: &IRCode, order: &[usize]) -> Vec<Parts<usize>> {
     let mut last: HashMap<usize, usize> = HashMap::with_capacity(order.len());
     for (place, block) in order.iter().enumerate() {
@@ -94,7 +97,8 @@ pub(crate) fn completed(ir: &IRCode, order: &[usize]) -> Vec<Parts<usize>> {
     completed
 }
 
-/// By statement: whether it is a φ that may have no value, as an edge has none, or as what it takes has none. A φᶜ may always be one.
+/// By statement: whether it is a φ that may have no value, as an edge has none, or as what it takes has none. A φᶜ may
+/// always be one.
 pub(crate) fn open_phis(ir: &IRCode, order: &[usize]) -> Vec<bool> {
     let mut open = vec![false; ir.stmts.len()];
     let mut users: HashMap<usize, Vec<usize>> = HashMap::new();

@@ -1,9 +1,9 @@
-//! Where code gives memory back: at the end of a loop's round, and where a function returns, if nothing that was made since then
-//! outlives it.
+//! Where code gives memory back: at the end of a loop's round, and where a function returns, if nothing that was made
+//! since then outlives it.
 //!
-//! The position in the memory is remembered on the way into the loop, or into the function, and gone back to on the way around, out of
-//! the loop, or out of the function. Errors go past that: what is thrown may hold objects, and whoever catches it is
-//! not among the code that gives memory back.
+//! The position in the memory is remembered on the way into the loop, or into the function, and gone back to on the way
+//! around, out of the loop, or out of the function. Errors go past that: what is thrown may hold objects, and whoever
+//! catches it is not among the code that gives memory back.
 
 use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -260,8 +260,8 @@ impl FunctionCompiler<'_, '_> {
         }
     }
 
-    /// Compares the current statement's value with what was expected. Where a global is not known, it is a text, whatever is said of it, and what
-    /// does not return has no value.
+    /// Compares the current statement's value with what was expected. Where a global is not known, it is a text,
+    /// whatever is said of it, and what does not return has no value.
     pub(crate) fn expect_value(&mut self, stmt: &Stmt<Positions>, annotated: &Type, layout: &Layout) {
         let no_object = matches!(stmt, Stmt::Value(Operand::Global(_))) || *annotated == Type::Bottom;
         if !no_object && self.expected().is_some_and(|expected| layout.kind > expected.kind) {

@@ -25,7 +25,8 @@ pub(crate) enum What {
     Call,
     /// An array is indexed out of bounds. The operands are the array and the indices.
     Bounds { array: Arc<Layout>, indices: usize },
-    /// Elements of an array are used that it does not have. The operands are the array and the numbers of the first of them and the last.
+    /// Elements of an array are used that it does not have. The operands are the array and the numbers of the first of
+    /// them and the last.
     Stretch { array: Arc<Layout> },
     /// So many elements are to be copied, which is less than none. The operand is the number.
     NegativeCount,
@@ -55,7 +56,8 @@ pub(crate) enum What {
     Reshape { rank: u32 },
     /// A stack is made, which starts with as much room as it had in the end the last time.
     NewStack { element: Arc<Layout>, hint: usize },
-    /// A vector or a stack gets room for more elements of so many bytes. Where a loop wants it ahead, for all of its rounds, it can do without.
+    /// A vector or a stack gets room for more elements of so many bytes. Where a loop wants it ahead, for all of its
+    /// rounds, it can do without.
     Grow { bytes: u32, stack: bool, ahead: bool },
     /// An object of so many bytes is made.
     NewObject { bytes: u32 },
@@ -67,8 +69,8 @@ pub(crate) enum What {
     Interpreted(Interpreted),
 }
 
-/// Something that the interpreter does. The operands lie one behind the other, each at a multiple of 16 bytes; the result
-/// is put in their place.
+/// Something that the interpreter does. The operands lie one behind the other, each at a multiple of 16 bytes; the
+/// result is put in their place.
 #[derive(Debug)]
 pub(crate) struct Interpreted {
     pub(crate) work: Work,
@@ -99,8 +101,8 @@ impl Interpreted {
     }
 }
 
-/// A call of the first of these operands with the others. They lie one behind the other, each at a multiple of 16 bytes; the
-/// result is put in their place.
+/// A call of the first of these operands with the others. They lie one behind the other, each at a multiple of 16
+/// bytes; the result is put in their place.
 #[derive(Debug)]
 pub(crate) struct ValueCall {
     pub(crate) operands: Vec<Arc<Layout>>,
@@ -118,8 +120,8 @@ pub(crate) enum Work {
     NewStruct(Arc<StructInfo>),
     /// Sees whether a condition is a `Bool`.
     Condition,
-    /// Gives the exception that is being handled; whether the function does more with it than to ask for its type and throw it
-    /// again.
+    /// Gives the exception that is being handled; whether the function does more with it than to ask for its type and
+    /// throw it again.
     TheException {
         looked_into: bool,
     },

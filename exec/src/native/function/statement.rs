@@ -20,13 +20,16 @@ use crate::prepare::{foreign_text, invoked, may_be_of_method, static_parameter, 
 const KEEPING: &[&str] =
     &["new_case", "partial_apply", "differentiable_function", "differentiable_function_with", "svec"];
 
-/// Primitives to which copies are not the same: they ask where elements lie, or make another array of the same elements.
+/// Primitives to which copies are not the same: they ask where elements lie, or make another array of the same
+/// elements.
 const SHARING: &[&str] = &[ADDRESS, OBJECT_ID, "jl_reshape_array", "memoryref", "memoryrefnew", "memoryrefoffset"];
 
-/// So many statements may stand between an exception and the end of its block, for it to be seen that it is only thrown.
+/// So many statements may stand between an exception and the end of its block, for it to be seen that it is only
+/// thrown.
 const MOST_BEFORE_THROW: usize = 16;
 
-/// Of how many types the type of a tuple of tuples is made, at most: it is laid out, moved and looked up as a whole, and grows with each tuple around it.
+/// Of how many types the type of a tuple of tuples is made, at most: it is laid out, moved and looked up as a whole,
+/// and grows with each tuple around it.
 const LARGEST_TUPLE: usize = 1 << 12;
 
 impl FunctionCompiler<'_, '_> {
@@ -72,9 +75,10 @@ impl FunctionCompiler<'_, '_> {
         }
     }
 
-    /// The value of a statement, if it may be of the type that is declared for it: what is planned for loops and branches before they are compiled
-    /// relies on that. Where a branch was decided by the type, the value is taken for one of it, and the call refused if it is none. A π of a value that
-    /// cannot be what it says stands where control never comes, or the interpreter goes on.
+    /// The value of a statement, if it may be of the type that is declared for it: what is planned for loops and
+    /// branches before they are compiled relies on that. Where a branch was decided by the type, the value is taken for
+    /// one of it, and the call refused if it is none. A π of a value that cannot be what it says stands where control
+    /// never comes, or the interpreter goes on.
     pub(crate) fn of_declared_type(
         &mut self,
         stmt: &Stmt<Positions>,
@@ -333,7 +337,8 @@ impl FunctionCompiler<'_, '_> {
         self.interpret(Work::Primitive(primitive), operands, result)
     }
 
-    /// Goes on if `fine` is not 0. Otherwise the interpreter's primitive knows what to throw; it is refused should it not throw.
+    /// Goes on if `fine` is not 0. Otherwise the interpreter's primitive knows what to throw; it is refused should it
+    /// not throw.
     pub(crate) fn throws_unless(
         &mut self,
         fine: ir::Value,
@@ -353,9 +358,9 @@ impl FunctionCompiler<'_, '_> {
         Ok(())
     }
 
-    /// Whether something that the interpreter does may mix objects with values of unknown type. Native objects are copied for the
-    /// interpreter, and what it did to them is written back. So one must not come to lie in a value that stays the interpreter's, nor one of
-    /// the interpreter's become a native one: there would be two of it.
+    /// Whether something that the interpreter does may mix objects with values of unknown type. Native objects are
+    /// copied for the interpreter, and what it did to them is written back. So one must not come to lie in a value that
+    /// stays the interpreter's, nor one of the interpreter's become a native one: there would be two of it.
     pub(crate) fn mixes_objects(&self, operands: &[Typed], result: &Layout) -> bool {
         let objects = operands.iter().any(|operand| !operand.layout.copies());
         let hides = result.hides_objects || operands.iter().any(|operand| operand.layout.hides_objects);
@@ -436,7 +441,8 @@ impl FunctionCompiler<'_, '_> {
         self.assemble(layout, fields)
     }
 
-    /// Whether nothing is done with the value of this statement but to throw it: in its block, from which control goes nowhere else.
+    /// Whether nothing is done with the value of this statement but to throw it: in its block, from which control goes
+    /// nowhere else.
     fn is_only_thrown(&self, ir: &IRCode) -> bool {
         let block = ir.block_of(SSAValue::from_index(self.statement)).and_then(BlockNumber::index);
         let rest = block
@@ -460,8 +466,8 @@ impl FunctionCompiler<'_, '_> {
         users.peek().is_some() && users.all(throws)
     }
 
-    /// Whether the value of this statement is only thrown, and nothing in the program catches: then it may hold copies of objects, as nobody
-    /// but who is told of the error sees them.
+    /// Whether the value of this statement is only thrown, and nothing in the program catches: then it may hold copies
+    /// of objects, as nobody but who is told of the error sees them.
     pub(crate) fn makes_what_nobody_catches(&self) -> bool {
         let hosts = self.module.extensions().is_some_and(|extensions| !extensions.primitives().is_empty());
         let function = self.module.functions().get(self.number);

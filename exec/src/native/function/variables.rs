@@ -1,9 +1,11 @@
-//! Where the values of statements are: what a statement gives once and for all is a value of Cranelift, what is given at several places is in variables
-//! of Cranelift's frontend, one for each part, and one that says whether there is a value where there may be none.
+//! Where the values of statements are: what a statement gives once and for all is a value of Cranelift, what is given
+//! at several places is in variables of Cranelift's frontend, one for each part, and one that says whether there is a
+//! value where there may be none.
 //!
-//! The frontend looks for a variable in all blocks between where it is given and where it is used, and keeps a table of blocks for each: a variable for
-//! each statement takes quadratic time and memory in long functions. So does keeping values in registers over thousands of blocks: in long
-//! functions what is used in another block than it is made in, both outside of loops, lies in the frame, and so do φs there.
+//! The frontend looks for a variable in all blocks between where it is given and where it is used, and keeps a table of
+//! blocks for each: a variable for each statement takes quadratic time and memory in long functions. So does keeping
+//! values in registers over thousands of blocks: in long functions what is used in another block than it is made in,
+//! both outside of loops, lies in the frame, and so do φs there.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -46,8 +48,8 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// For a function of these loops, which has so many statements: where these are many, each that may fail ends a block, and the register allocator
-    /// goes through all values that live there.
+    /// For a function of these loops, which has so many statements: where these are many, each that may fail ends a
+    /// block, and the register allocator goes through all values that live there.
     pub(crate) fn new(loops: &LoopForest, blocks: usize, statements: usize) -> Frame {
         let in_loop = match statements > MOST_ALLOCATED_WELL {
             true => (0..blocks).map(|block| loops.innermost(block).is_some()).collect(),
@@ -61,7 +63,8 @@ impl Frame {
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
     pub(crate) layout: Arc<Layout>,
-    /// The values that it is wherever it is used in code that is compiled now, and whether it is there, if it may not be.
+    /// The values that it is wherever it is used in code that is compiled now, and whether it is there, if it may not
+    /// be.
     pub(crate) fixed: Option<(Parts<ir::Value>, Option<ir::Value>)>,
     /// The variables; none where the values are known and nothing has asked for variables.
     pub(crate) variables: Parts<Variable>,
@@ -103,7 +106,8 @@ impl FunctionCompiler<'_, '_> {
         Held { layout, fixed: None, variables, defined: None, in_frame: false, slots }
     }
 
-    /// Where the φs of a block are: in the frame where the block and those from which control comes are outside of loops.
+    /// Where the φs of a block are: in the frame where the block and those from which control comes are outside of
+    /// loops.
     pub(crate) fn hold_phi(&mut self, ir: &IRCode, block: usize, layout: &Arc<Layout>) -> Held {
         let is_outside = |block: usize| self.frame.in_loop.get(block) == Some(&false);
         let from = ir.cfg.blocks.get(block).map(|block| block.preds.as_slice()).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! What is used behind a loop, and how it is had where the loop was left by a turn of rounds: there only the φs of its header are known, as
-//! another round would find them.
+//! What is used behind a loop, and how it is had where the loop was left by a turn of rounds: there only the φs of its
+//! header are known, as another round would find them.
 
 use hashbrown::HashMap;
 use ircode::graph::LoopForest;

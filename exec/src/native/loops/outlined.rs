@@ -1,9 +1,9 @@
-//! Loops as they are written in functions of their own, where all rounds are done by turns: what is left to them are rounds that fail, and arrays that
-//! share memory. So they are compiled with little effort, in a fraction of the time.
+//! Loops as they are written in functions of their own, where all rounds are done by turns: what is left to them are
+//! rounds that fail, and arrays that share memory. So they are compiled with little effort, in a fraction of the time.
 //!
-//! Such a function finds what it needs from around the loop in memory of its caller, and leaves there what is needed behind it and by which way the loop
-//! was left (outlining, as in LLVM's `CodeExtractor`). It is compiled by the compiler of the function around it, so that errors name the same
-//! places and values have the same layouts.
+//! Such a function finds what it needs from around the loop in memory of its caller, and leaves there what is needed
+//! behind it and by which way the loop was left (outlining, as in LLVM's `CodeExtractor`). It is compiled by the
+//! compiler of the function around it, so that errors name the same places and values have the same layouts.
 
 use cranelift_codegen::Context as CodegenContext;
 use cranelift_codegen::ir::types as clif;
@@ -58,8 +58,8 @@ impl Boundary {
 }
 
 impl<'f> FunctionCompiler<'_, 'f> {
-    /// Compiles a loop as it is written into a function of its own, and the header as a call of that, if its rounds are done elsewhere.
-    /// Says whether it did.
+    /// Compiles a loop as it is written into a function of its own, and the header as a call of that, if its rounds are
+    /// done elsewhere. Says whether it did.
     pub(crate) fn outline(&mut self, ir: &IRCode, number: usize) -> Compiled<bool> {
         let Some(versioned) = self.loops.get(number).filter(|versioned| versioned.is_rarely_as_written()) else {
             return Ok(false);

@@ -1,8 +1,9 @@
 //! The way that the rounds of a loop are expected to take: of two ways on which both the loop goes on, the longer one.
 //!
-//! Special cases are mostly shorter than what they are exceptions of (Ball and Larus, "Branch prediction for free", 1993, have more such rules). What a branch must
-//! compare so that it is taken is checked, and a round that takes another way leaves the code for this one. It is a trace in the sense of Fisher ("Trace
-//! scheduling", 1981), with nothing to be put right where it is left.
+//! Special cases are mostly shorter than what they are exceptions of (Ball and Larus, "Branch prediction for free",
+//! 1993, have more such rules). What a branch must compare so that it is taken is checked, and a round that takes
+//! another way leaves the code for this one. It is a trace in the sense of Fisher ("Trace scheduling", 1981), with
+//! nothing to be put right where it is left.
 
 use hashbrown::HashMap;
 use ircode::{Constant, GotoIfNot, Operand, Positions, Stmt};
@@ -22,7 +23,8 @@ pub(crate) struct Visit {
     pub(crate) forks: bool,
 }
 
-/// The way through a loop from its header back to it; `None` if there is none, or it may end elsewhere than at the loop's test.
+/// The way through a loop from its header back to it; `None` if there is none, or it may end elsewhere than at the
+/// loop's test.
 pub(crate) fn path(finder: &Finder<'_>, found: &CountedLoop, members: &[usize]) -> Option<Vec<Visit>> {
     let mut paths = Paths { finder, found, lengths: HashMap::new(), constants: HashMap::new() };
     if members.len() <= MOST_BLOCKS {

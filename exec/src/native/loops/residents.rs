@@ -1,8 +1,9 @@
-//! Elements that stay in registers while a loop runs: each round changes them in the same place, and nothing else in the loop accesses their
-//! array but at other such places. They are loaded when the loop is entered, where it is known that they exist, and stored
-//! where control leaves it (register promotion, Lu and Cooper, 1997).
+//! Elements that stay in registers while a loop runs: each round changes them in the same place, and nothing else in
+//! the loop accesses their array but at other such places. They are loaded when the loop is entered, where it is known
+//! that they exist, and stored where control leaves it (register promotion, Lu and Cooper, 1997).
 //!
-//! Shadows of what a loop reads on every round are such elements: as memory, each addition would wait for the store of the one before.
+//! Shadows of what a loop reads on every round are such elements: as memory, each addition would wait for the store of
+//! the one before.
 
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -47,7 +48,8 @@ struct Access {
 }
 
 impl Residents {
-    /// The elements of a loop whose accesses are all inside of their arrays once it is entered; none if it calls or is likely to fail.
+    /// The elements of a loop whose accesses are all inside of their arrays once it is entered; none if it calls or is
+    /// likely to fail.
     pub(crate) fn find(finder: &Finder<'_>, found: &CountedLoop, blocks: &[usize]) -> Option<Residents> {
         let mut residents = Residents::default();
         let mut accesses: Vec<Access> = Vec::new();
@@ -188,8 +190,8 @@ impl FunctionCompiler<'_, '_> {
         (0..cells).map(|_| Resident { number: declare(clif::F64), address: declare(clif::I64) }).collect()
     }
 
-    /// Whether the arrays whose elements stay share no memory with others that the loop accesses; `None` if there is nothing to
-    /// compare.
+    /// Whether the arrays whose elements stay share no memory with others that the loop accesses; `None` if there is
+    /// nothing to compare.
     pub(crate) fn residents_apart(&mut self, ir: &IRCode, residents: &Residents) -> Compiled<Option<ir::Value>> {
         self.apart(ir, &residents.objects)
     }

@@ -1,5 +1,5 @@
-//! Counted loops whose body is one sequence of operations on `Float64`s in registers and in memory, at least on its usual way (`paths.rs`): such rounds
-//! can be compiled several at a time (`vectors.rs`).
+//! Counted loops whose body is one sequence of operations on `Float64`s in registers and in memory, at least on its
+//! usual way (`paths.rs`): such rounds can be compiled several at a time (`vectors.rs`).
 
 use cranelift_codegen::ir::condcodes::FloatCC;
 use hashbrown::{HashMap, HashSet};
@@ -47,7 +47,8 @@ pub(crate) enum Step {
     Compute(Operation, SmallVec<[Source; 3]>),
     Load(Access),
     Store(Access, Source),
-    /// Whether the comparison holds of the numbers must be this; else the round is done elsewhere. No store comes before it.
+    /// Whether the comparison holds of the numbers must be this; else the round is done elsewhere. No store comes
+    /// before it.
     Check(FloatCC, bool, [Source; 2]),
 }
 
@@ -133,9 +134,9 @@ impl StraightLoop {
         self.steps.len() > LARGE
     }
 
-    /// The steps that must be done for one round after the other: what depends on a number that the round before left in a φ, and the
-    /// accesses of regions in which two rounds may meet. All others may be done for two rounds before the next step is. Accesses in
-    /// different regions share no memory.
+    /// The steps that must be done for one round after the other: what depends on a number that the round before left
+    /// in a φ, and the accesses of regions in which two rounds may meet. All others may be done for two rounds before
+    /// the next step is. Accesses in different regions share no memory.
     pub(crate) fn serial(&self, region: &dyn Fn(&Access) -> usize) -> Vec<bool> {
         let mut meeting: HashSet<usize> = HashSet::new();
         loop {

@@ -1,8 +1,10 @@
-//! The code of a turn: what several rounds of a straight loop do, as a graph of values first, of which code is made where a value is stored.
+//! The code of a turn: what several rounds of a straight loop do, as a graph of values first, of which code is made
+//! where a value is stored.
 //!
-//! Cranelift keeps loads where they were written, and puts what computes with them where its result is wanted. So a long body whose
-//! loads come first would keep all that they give in registers, or on the stack. Here each load is written where something wants it, but in
-//! front of the stores that change its place. Of objects that the loop does not change, Cranelift is told so, and puts the load beside its use itself.
+//! Cranelift keeps loads where they were written, and puts what computes with them where its result is wanted. So a
+//! long body whose loads come first would keep all that they give in registers, or on the stack. Here each load is
+//! written where something wants it, but in front of the stores that change its place. Of objects that the loop does
+//! not change, Cranelift is told so, and puts the load beside its use itself.
 
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData};
@@ -703,7 +705,8 @@ impl Turn<'_> {
             (Node::Load { cluster, at, vector }, _) => {
                 let address = self.address(compiler, *cluster)?;
                 let (ty, flags) = if *vector { (clif::F64X2, unaligned()) } else { (clif::F64, trusted()) };
-                // An address that moves with the rounds is of this turn alone, so Cranelift does not take the load out of the loop.
+                // An address that moves with the rounds is of this turn alone, so Cranelift does not take the load out
+                // of the loop.
                 let flags = if self.is_read_only(*cluster) { flags.with_readonly().with_can_move() } else { flags };
                 compiler.builder.ins().load(ty, flags, address, *at as i32)
             }

@@ -1,10 +1,11 @@
-//! Several rounds of a straight loop at once: two by two in vectors of two `Float64`s where the order of the accesses allows
-//! it, and without going through memory for what a round has just read or written.
+//! Several rounds of a straight loop at once: two by two in vectors of two `Float64`s where the order of the accesses
+//! allows it, and without going through memory for what a round has just read or written.
 //!
-//! As a superword-level vectoriser does (Larsen and Amarasinghe, "Exploiting superword level parallelism", PLDI 2000), but on
-//! rounds: each operation is done for two rounds before the next one. What depends on a number that the round before left in
-//! a φ is done one after the other, so that every result has the bits that the loop as it is written gives. Addresses are an
-//! address from before the loop and a distance that grows by the same in each turn (strength reduction).
+//! As a superword-level vectoriser does (Larsen and Amarasinghe, "Exploiting superword level parallelism", PLDI 2000),
+//! but on rounds: each operation is done for two rounds before the next one. What depends on a number that the round
+//! before left in a φ is done one after the other, so that every result has the bits that the loop as it is written
+//! gives. Addresses are an address from before the loop and a distance that grows by the same in each turn (strength
+//! reduction).
 
 use std::rc::Rc;
 
@@ -108,8 +109,8 @@ struct Place {
 }
 
 impl FunctionCompiler<'_, '_> {
-    /// Prepares a loop to be entered, in front of it: there is none if its types or its accesses do not allow it. Control goes
-    /// to `otherwise` where objects turn out to share memory.
+    /// Prepares a loop to be entered, in front of it: there is none if its types or its accesses do not allow it.
+    /// Control goes to `otherwise` where objects turn out to share memory.
     pub(crate) fn prepare_window(
         &mut self,
         ir: &IRCode,
@@ -216,8 +217,8 @@ impl FunctionCompiler<'_, '_> {
         Ok(Some(window))
     }
 
-    /// Whether clusters of one object that are in different regions share no memory, up to the round of this number; `None` if there are
-    /// none.
+    /// Whether clusters of one object that are in different regions share no memory, up to the round of this number;
+    /// `None` if there are none.
     fn clusters_apart(&mut self, clusters: &[Cluster], places: &[Place], last: ir::Value) -> Option<ir::Value> {
         let mut apart: Option<ir::Value> = None;
         for (number, one) in clusters.iter().enumerate() {
@@ -304,7 +305,8 @@ impl FunctionCompiler<'_, '_> {
         Ok(Some(Place { start, size, offsets }))
     }
 
-    /// Whether what is stored to shares no memory with anything else that is accessed; `None` if there is nothing to compare.
+    /// Whether what is stored to shares no memory with anything else that is accessed; `None` if there is nothing to
+    /// compare.
     pub(crate) fn apart(&mut self, ir: &IRCode, objects: &[Object]) -> Compiled<Option<ir::Value>> {
         let mut apart: Option<ir::Value> = None;
         for (number, one) in objects.iter().enumerate() {
@@ -356,8 +358,8 @@ impl FunctionCompiler<'_, '_> {
     }
 }
 
-/// Gives the clusters of an object that the loop changes regions of their own, if they are few: it is seen before the loop whether they are
-/// apart.
+/// Gives the clusters of an object that the loop changes regions of their own, if they are few: it is seen before the
+/// loop whether they are apart.
 fn number_regions(clusters: &mut [Cluster], objects: usize) {
     let mut of_object = vec![0; objects];
     for cluster in clusters.iter() {
@@ -375,8 +377,8 @@ fn number_regions(clusters: &mut [Cluster], objects: usize) {
     }
 }
 
-/// Which numbers lie beside which others that each round accesses, two by two. What is left over has one beside it that has another one
-/// beside it.
+/// Which numbers lie beside which others that each round accesses, two by two. What is left over has one beside it that
+/// has another one beside it.
 fn side_by_side(mut places: Vec<(usize, i64)>) -> HashMap<(usize, i64), i64> {
     places.sort_unstable();
     places.dedup();

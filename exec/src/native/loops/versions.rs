@@ -1,9 +1,9 @@
-//! Counted loops in several versions: one as it is written, one in which nothing needs a check, and copies of its body one
-//! after the other in which also the test whether there is another round is left out.
+//! Counted loops in several versions: one as it is written, one in which nothing needs a check, and copies of its body
+//! one after the other in which also the test whether there is another round is left out.
 //!
-//! Before the loop it is decided whether all accesses stay inside of their arrays. If so, control goes through the copies as
-//! long as there are rounds for all of them, and through the version without checks for the rest. Otherwise it goes through the
-//! loop as it is written, which fails where it must.
+//! Before the loop it is decided whether all accesses stay inside of their arrays. If so, control goes through the
+//! copies as long as there are rounds for all of them, and through the version without checks for the rest. Otherwise
+//! it goes through the loop as it is written, which fails where it must.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types as clif;
@@ -148,7 +148,8 @@ impl FunctionCompiler<'_, '_> {
             if window.is_large()
                 && let Some(as_written) = self.block(header)
             {
-                // Where turns are not possible, rounds are done by the loop as it is written: another version of so much would take long to compile.
+                // Where turns are not possible, rounds are done by the loop as it is written: another version of so
+                // much would take long to compile.
                 self.builder.switch_to_block(unchecked);
                 let residents = self.loops.get(number).map(|versioned| versioned.residents.clone());
                 self.put_back_residents(&residents.unwrap_or_default());
@@ -457,8 +458,8 @@ impl FunctionCompiler<'_, '_> {
         Ok(inside)
     }
 
-    /// The size of an array that the function makes for a number that it knows. Where the indices are known, too, nothing is left to decide
-    /// when it runs.
+    /// The size of an array that the function makes for a number that it knows. Where the indices are known, too,
+    /// nothing is left to decide when it runs.
     fn known_size(&self, ir: &IRCode, check: &Check) -> Option<i64> {
         if self.compiler.resized().contains(&ir.operand_type(&check.object)) {
             return None;
@@ -485,8 +486,8 @@ impl FunctionCompiler<'_, '_> {
         Ok(Some(sum))
     }
 
-    /// Gives the stacks on which the loop pushes room for all rounds. Where there is no memory for that, the loop is done as it is written: it may end
-    /// before.
+    /// Gives the stacks on which the loop pushes room for all rounds. Where there is no memory for that, the loop is
+    /// done as it is written: it may end before.
     fn make_room(&mut self, number: usize, rounds: ir::Value, as_written: ir::Block) -> Compiled<()> {
         let grown = self.loops.get(number).map(|versioned| versioned.counted.grown.clone()).unwrap_or_default();
         for (made, times) in grown {

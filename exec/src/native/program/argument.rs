@@ -39,7 +39,8 @@ pub enum Argument<'a> {
     Array32Mut(&'a mut [f32], &'a [usize]),
     /// An array of zeros of these dimensions, of the type of float that the function takes, which is made for the call.
     Zeros(&'a [usize]),
-    /// A tuple or an immutable struct that consists of these `Float64`s, those of tuples and structs inside of it in their places.
+    /// A tuple or an immutable struct that consists of these `Float64`s, those of tuples and structs inside of it in
+    /// their places.
     Fields(&'a [f64]),
     /// The only value of a type that has no other, as `nothing`.
     Nothing,

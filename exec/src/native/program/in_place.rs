@@ -38,7 +38,8 @@ impl Program {
         self.names().iter().position(|name| name.as_str() == function)
     }
 
-    /// The first parameter of a function, counted from 0, for which there is no [`Argument`] to be passed, and its type.
+    /// The first parameter of a function, counted from 0, for which there is no [`Argument`] to be passed, and its
+    /// type.
     pub fn impassable(&self, function: usize) -> Option<(usize, &Type)> {
         let entry = self.finished.entries.get(function)?;
         let mut parameters = entry.signature.parameters.iter().enumerate();
@@ -55,8 +56,8 @@ impl Program {
         self.check_arguments(function, parameters.get(..args.len()).unwrap_or(parameters), args)
     }
 
-    /// Calls the function of this [number](Self::number) on memory of the caller. From the third call on nothing is asked of the
-    /// system. What the function returns must consist of numbers, or is left out.
+    /// Calls the function of this [number](Self::number) on memory of the caller. From the third call on nothing is
+    /// asked of the system. What the function returns must consist of numbers, or is left out.
     ///
     /// ```
     /// use exec::Limits;
@@ -81,8 +82,9 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// [`CallError`]: what the run gives, or an argument that the function does not take. Slices are worked on where they lie: after an error of the run, and
-    /// where it is refused that the function has made one longer or shorter, they are as the run has left them.
+    /// [`CallError`]: what the run gives, or an argument that the function does not take. Slices are worked on where
+    /// they lie: after an error of the run, and where it is refused that the function has made one longer or shorter,
+    /// they are as the run has left them.
     pub fn call_in_place(&self, function: usize, args: &mut [Argument<'_>]) -> Result<Numbers, CallError> {
         let entry = self.entry(function)?;
         let layout = &entry.signature.result;
@@ -92,12 +94,13 @@ impl Program {
         self.with_context(|context| self.call_lent(context, entry, args, take))
     }
 
-    /// As [`call_in_place`](Self::call_in_place), of a function that returns an array of `Float64` or `Float32`: its elements, in memory
-    /// order.
+    /// As [`call_in_place`](Self::call_in_place), of a function that returns an array of `Float64` or `Float32`: its
+    /// elements, in memory order.
     ///
     /// # Errors
     ///
-    /// As [`call_in_place`](Self::call_in_place); [`CallError::Refused`], without a call, if the function returns something else.
+    /// As [`call_in_place`](Self::call_in_place); [`CallError::Refused`], without a call, if the function returns
+    /// something else.
     pub fn call_array_in_place(&self, function: usize, args: &mut [Argument<'_>]) -> Result<Vec<f64>, CallError> {
         let entry = self.entry(function)?;
         let layout = &entry.signature.result;
@@ -109,7 +112,8 @@ impl Program {
             return Err(CallError::Refused(format!("{ty} as a result, which is no array of {double} or {single}")));
         };
         let take = |result: u64| {
-            // SAFETY: the call has put the address of a header there, of an array whose elements, of this type, lie one after the other.
+            // SAFETY: the call has put the address of a header there, of an array whose elements, of this type, lie one
+            // after the other.
             unsafe {
                 let header = ((result + u64::from(*offset)) as *const u64).read();
                 match element {
@@ -160,8 +164,8 @@ impl Program {
         let lent = self.room(context, size_of(parameters))?;
         self.lend(context, parameters, &entry.reads_only, args, lent)?;
         let result = self.room(context, entry.signature.result.size as usize)?;
-        // SAFETY: the arguments are those of the signature, one a multiple of 16 bytes; the slices live until the call is
-        // over, and nobody else changes them meanwhile. There is room for the result.
+        // SAFETY: the arguments are those of the signature, one a multiple of 16 bytes; the slices live until the call
+        // is over, and nobody else changes them meanwhile. There is room for the result.
         unsafe { self.run(context, entry, lent, result)? };
         for (arg, place) in args.iter_mut().zip(places(lent, parameters)) {
             let Some(lent) = arg.lent().filter(|lent| lent.may_change) else { continue };
@@ -184,9 +188,10 @@ impl Program {
         outside(RunErrorKind::MemoryLimit(self.limits().memory))
     }
 
-    /// Puts arguments, which [fit](Argument::fits) the parameters, at an address as machine code takes them: each at a multiple of 16 bytes,
-    /// of an array the address of its header. Arrays that it only reads, and those that the caller lends to be changed, are used where
-    /// they lie; of others there are copies in the memory of the call. There must be [room](size_of) for all of them.
+    /// Puts arguments, which [fit](Argument::fits) the parameters, at an address as machine code takes them: each at a
+    /// multiple of 16 bytes, of an array the address of its header. Arrays that it only reads, and those that the
+    /// caller lends to be changed, are used where they lie; of others there are copies in the memory of the call. There
+    /// must be [room](size_of) for all of them.
     pub(crate) fn lend(
         &self,
         context: &mut Context,
@@ -322,7 +327,8 @@ unsafe fn data_of(header: u64) -> (*mut u8, usize) {
 ///
 /// # Safety
 ///
-/// Its header lies at this address, and its elements are of this type; header and elements stay for as long as what is returned, and nobody changes them.
+/// Its header lies at this address, and its elements are of this type; header and elements stay for as long as what is
+/// returned, and nobody changes them.
 pub(crate) unsafe fn floats_of<'a, T: Float>(header: u64) -> &'a [T] {
     // SAFETY: as the caller says. An array without elements need not have an address for them.
     match unsafe { data_of(header) } {

@@ -387,8 +387,8 @@ impl Context {
         Ok(values)
     }
 
-    /// Puts a value at an address. One that is not assigned is a pointer to nothing, where the code looks out for it; what is passed to code that does not
-    /// must be [assigned](are_assigned).
+    /// Puts a value at an address. One that is not assigned is a pointer to nothing, where the code looks out for it;
+    /// what is passed to code that does not must be [assigned](are_assigned).
     ///
     /// # Safety
     ///
@@ -622,8 +622,8 @@ impl Context {
         Ok(())
     }
 
-    /// Refuses values of which native code knows a part as objects of its own: what it changes in one would not be seen in the
-    /// other.
+    /// Refuses values of which native code knows a part as objects of its own: what it changes in one would not be seen
+    /// in the other.
     pub(crate) fn check_apart(&self, values: &[Value]) -> Result<()> {
         let known = |value: &Value| {
             identity(value).is_some_and(|identity| self.marshal.native.contains_key(&identity))
@@ -635,8 +635,8 @@ impl Context {
         }
     }
 
-    /// Makes values for something that stays the interpreter's while native code goes on, as exceptions are that it catches: what is in
-    /// them is known as the native objects from then on.
+    /// Makes values for something that stays the interpreter's while native code goes on, as exceptions are that it
+    /// catches: what is in them is known as the native objects from then on.
     pub(crate) fn tracking<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let known = (self.marshal.given.len(), self.marshal.places.len());
         self.marshal.before_exceptions.get_or_insert(known);
@@ -656,8 +656,8 @@ impl Context {
         std::mem::replace(&mut self.marshal, known)
     }
 
-    /// Lets an exception that holds copies of the caller's objects hold these; other copies in it are known as the native objects
-    /// from then on.
+    /// Lets an exception that holds copies of the caller's objects hold these; other copies in it are known as the
+    /// native objects from then on.
     pub(crate) fn hold_own_objects(&mut self, exception: &Value, copies: &Marshal) {
         let Value::Struct(exception) = exception else { return };
         for field in exception.0.fields.borrow_mut().values_mut() {
@@ -684,7 +684,8 @@ impl Context {
         !copies.native.is_empty() && any_inside(std::slice::from_ref(exception), &is_copy)
     }
 
-    /// Writes what the interpreter did to the objects that were made for it since they were set aside into the native ones.
+    /// Writes what the interpreter did to the objects that were made for it since they were set aside into the native
+    /// ones.
     pub(crate) fn write_through(&mut self, layouts: &mut Layouts) -> Result<()> {
         let mut done = 0;
         while let Some((value, object, layout)) = self.marshal.given.get(done).cloned() {

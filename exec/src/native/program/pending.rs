@@ -1,7 +1,7 @@
 //! Calls that are not over with their result: what they made stays until a second function was called on it.
 //!
-//! The forward pass of a derivative gives a trace, which its pullback takes later. A trace is objects in the memory of the
-//! call, so the call keeps its memory, and the pullback runs in it.
+//! The forward pass of a derivative gives a trace, which its pullback takes later. A trace is objects in the memory of
+//! the call, so the call keeps its memory, and the pullback runs in it.
 #![allow(unsafe_code, reason = "hands what one piece of machine code made to another")]
 
 use std::marker::PhantomData;
@@ -39,8 +39,8 @@ pub struct Pending<'p> {
 }
 
 impl Program {
-    /// Calls the function of this [number](Self::number), and keeps what it made. Of slices, what is not only read is copied: nothing
-    /// stays borrowed.
+    /// Calls the function of this [number](Self::number), and keeps what it made. Of slices, what is not only read is
+    /// copied: nothing stays borrowed.
     ///
     /// ```
     /// use exec::Limits;
@@ -72,8 +72,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// [`CallError`]: what the run gives, or an argument that the function does not take. Slices that the function may change for the
-    /// caller are among these.
+    /// [`CallError`]: what the run gives, or an argument that the function does not take. Slices that the function may
+    /// change for the caller are among these.
     pub fn begin(&self, function: usize, args: &mut [Argument<'_>]) -> Result<Pending<'_>, CallError> {
         let entry = self.entry(function)?;
         self.check_arguments(function, &entry.signature.parameters, args)?;
@@ -92,8 +92,9 @@ impl Program {
             let lent = self.room(context, size_of(parameters))?;
             self.lend(context, parameters, &entry.reads_only, args, lent)?;
             let result = self.room(context, entry.signature.result.size as usize)?;
-            // SAFETY: the arguments are those of the signature, one a multiple of 16 bytes, and there is room for the result. What
-            // the function keeps lies in the memory of the call: of slices it was given copies, unless it only reads them.
+            // SAFETY: the arguments are those of the signature, one a multiple of 16 bytes, and there is room for the
+            // result. What the function keeps lies in the memory of the call: of slices it was given copies, unless it
+            // only reads them.
             unsafe { self.run(context, entry, lent, result)? };
             self.measure(context);
             pending.result = result;
@@ -132,8 +133,8 @@ impl Pending<'_> {
         Some(unsafe { numbers_at(field.layout, field.base, field.offsets) })
     }
 
-    /// Calls another function with a field of the result, counted from 0, as its first argument, before `args`. As many times as
-    /// wanted: what each call takes of memory is given back with the object.
+    /// Calls another function with a field of the result, counted from 0, as its first argument, before `args`. As many
+    /// times as wanted: what each call takes of memory is given back with the object.
     ///
     /// # Errors
     ///
@@ -173,7 +174,8 @@ impl Pending<'_> {
         done
     }
 
-    /// The numbers of an argument that was given as [`Argument::Zeros`] for an array with elements of this type, as they are now.
+    /// The numbers of an argument that was given as [`Argument::Zeros`] for an array with elements of this type, as
+    /// they are now.
     pub fn made_for<T: Float>(&self, argument: usize) -> Option<&[T]> {
         let header = self.zeros_header::<T>(argument)?;
         // SAFETY: the header lies in memory of the context, which lives as long as this object, and so do the numbers.
@@ -272,7 +274,8 @@ fn call_on(
     program.lend(context, rest, reads_only, args, operands + u64::from(own))?;
     let layout = &entry.signature.result;
     let result = program.room(context, layout.size as usize)?;
-    // SAFETY: the arguments are those of the signature, each at a multiple of 16 bytes, and there is room for the result.
+    // SAFETY: the arguments are those of the signature, each at a multiple of 16 bytes, and there is room for the
+    // result.
     unsafe { program.run(context, entry, operands, result)? };
     // SAFETY: the call has put its result there.
     Ok(unsafe { numbers_at(layout, result, &layout.offsets) })

@@ -10,7 +10,8 @@ use crate::native::runtime::context::Context;
 use crate::value::Value;
 
 impl Context {
-    /// What native code may have changed in the caller's objects. Once it is had, it can be [written back](Self::write_back) as a whole.
+    /// What native code may have changed in the caller's objects. Once it is had, it can be [written
+    /// back](Self::write_back) as a whole.
     pub(crate) fn changes(&mut self, layouts: &mut Layouts) -> Result<Vec<Change>> {
         let given = std::mem::take(&mut self.marshal.given);
         let mut changes = Vec::with_capacity(given.len());

@@ -1,4 +1,5 @@
-//! What a call of native code works with: its memory, the interpreter's values that it holds, and the error that ended it.
+//! What a call of native code works with: its memory, the interpreter's values that it holds, and the error that ended
+//! it.
 #![allow(unsafe_code, reason = "reads and writes the memory that machine code works on")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -78,7 +79,8 @@ pub(crate) struct Context {
     /// Those that were known when it was compiled, by their numbers, as far as they were looked at.
     pub(crate) known: HashMap<usize, Value>,
     pub(crate) marshal: Marshal,
-    /// What closures apply that is no function of the module, by numbers from [`OTHERS`](crate::native::program::cell_values::OTHERS) on.
+    /// What closures apply that is no function of the module, by numbers from
+    /// [`OTHERS`](crate::native::program::cell_values::OTHERS) on.
     pub(crate) others: Vec<Name>,
     /// The layouts of the module's types, as far as they were asked for.
     layouts: Option<Layouts>,
@@ -87,7 +89,8 @@ pub(crate) struct Context {
     /// What the program has printed.
     output: Arc<Mutex<String>>,
     pub(crate) error: Option<Fault>,
-    /// Why native code cannot go on where the interpreter can: what it met is of another type than the code says, for instance.
+    /// Why native code cannot go on where the interpreter can: what it met is of another type than the code says, for
+    /// instance.
     pub(crate) refused: Option<String>,
     /// What a function of the host panicked with, to be gone on with outside of machine code.
     pub(crate) panic: Option<Box<dyn std::any::Any + Send>>,
@@ -148,8 +151,8 @@ impl Context {
         }
     }
 
-    /// Prepares a call of a function that needs so much of the stack, or so much between two recursive calls, on the stack on which
-    /// this runs.
+    /// Prepares a call of a function that needs so much of the stack, or so much between two recursive calls, on the
+    /// stack on which this runs.
     pub(crate) fn start(&mut self, need: usize) {
         self.depth = 0;
         self.stack_limit = lowest(need);
@@ -175,8 +178,8 @@ impl Context {
         status.unwrap_or_else(|_| self.out_of_stack())
     }
 
-    /// Does something for machine code that may call a function of the host. Where that panics, the site fails, and the panic goes on where machine code
-    /// was called: nothing unwinds through it.
+    /// Does something for machine code that may call a function of the host. Where that panics, the site fails, and the
+    /// panic goes on where machine code was called: nothing unwinds through it.
     pub(crate) fn guarded<T>(&mut self, site: u32, work: impl FnOnce(&mut Self) -> T) -> Option<T> {
         match catch_unwind(AssertUnwindSafe(|| work(self))) {
             Ok(done) => Some(done),
@@ -216,8 +219,8 @@ impl Context {
         let (shared, output) = (&self.shared, &self.output);
         self.runtime.get_or_insert_with(|| {
             let module: *const Module<IRCode> = Arc::as_ptr(&shared.module);
-            // SAFETY: the module lives as long as `shared`, which lives as long as the context, and the runtime is dropped
-            // before either.
+            // SAFETY: the module lives as long as `shared`, which lives as long as the context, and the runtime is
+            // dropped before either.
             let module: &'static Module<IRCode> = unsafe { &*module };
             let mut runtime = Runtime::new(module, Meter::new(shared.limits.memory));
             let output = output.clone();
@@ -248,7 +251,8 @@ impl Context {
         self.pass_through(site);
     }
 
-    /// The error for something that failed. What native code cannot do is remembered, as that is no error of the program.
+    /// The error for something that failed. What native code cannot do is remembered, as that is no error of the
+    /// program.
     pub(crate) fn fault_of(&mut self, refused: Refused) -> Fault {
         match refused {
             Refused::Value(what) => {
@@ -285,7 +289,8 @@ impl Context {
         self.last_sites.push_back(site);
     }
 
-    /// Lets the interpreter run a function, which may do what this call may still do, with these global constants. Where it fails, the places are kept.
+    /// Lets the interpreter run a function, which may do what this call may still do, with these global constants.
+    /// Where it fails, the places are kept.
     pub(crate) fn run_function(
         &mut self,
         number: usize,
@@ -320,8 +325,8 @@ impl Context {
         })
     }
 
-    /// Handles the error if it is an exception, as the only one beyond so many. What is no exception ends the run, as it does in the
-    /// interpreter.
+    /// Handles the error if it is an exception, as the only one beyond so many. What is no exception ends the run, as
+    /// it does in the interpreter.
     pub(crate) fn catch(&mut self, depth: u64) -> bool {
         if self.refused.is_some() {
             return false;

@@ -1,7 +1,7 @@
 //! What machine code calls: for memory, for errors, for what the interpreter does, for functions of mathematics.
 //!
-//! Every helper that has to do with the call takes its context first. Those that can fail say so by 1, or by the address 0,
-//! and have put the error into the context.
+//! Every helper that has to do with the call takes its context first. Those that can fail say so by 1, or by the
+//! address 0, and have put the error into the context.
 #![allow(unsafe_code, reason = "called by machine code, with addresses of its memory")]
 
 use ircode::Scalar;
@@ -111,7 +111,8 @@ unsafe extern "C" fn move_bytes(to: u64, from: u64, bytes: u64) {
 /// Puts the same number in the place of so many elements.
 unsafe extern "C" fn fill(address: u64, count: u64, bits: u64, size: u64) {
     let count = count as usize;
-    // SAFETY: called by machine code with so many elements of an array, each of so many bytes and at a multiple of them.
+    // SAFETY: called by machine code with so many elements of an array, each of so many bytes and at a multiple of
+    // them.
     unsafe {
         match size {
             1 => std::slice::from_raw_parts_mut(address as *mut u8, count).fill(bits as u8),
@@ -126,7 +127,8 @@ unsafe extern "C" fn fill(address: u64, count: u64, bits: u64, size: u64) {
 unsafe extern "C" fn add<T: Copy + std::ops::AddAssign>(to: u64, from: u64, count: u64) {
     let (to, from) = (to as *mut T, from as *const T);
     for index in 0..count as usize {
-        // SAFETY: called by machine code with so many elements of two arrays, each at a multiple of its size. They may share memory, so that there are no slices of them.
+        // SAFETY: called by machine code with so many elements of two arrays, each at a multiple of its size. They may
+        // share memory, so that there are no slices of them.
         unsafe { *to.add(index) += *from.add(index) };
     }
 }
@@ -263,7 +265,8 @@ unsafe extern "C" fn pass_through(context: *mut Context, site: u32) {
 
 /// Calls a function by its trampoline on another stack.
 unsafe extern "C" fn on_another_stack(context: *mut Context, code: u64, arguments: u64, result: u64) -> u8 {
-    // SAFETY: called by machine code with its context, the trampoline of a function, and places for its arguments and its result.
+    // SAFETY: called by machine code with its context, the trampoline of a function, and places for its arguments and
+    // its result.
     unsafe {
         let code: extern "C" fn(*mut Context, u64, u64) -> u8 = std::mem::transmute(code as *const ());
         (*context).on_another_stack(|context| code(context, arguments, result))
@@ -276,7 +279,8 @@ unsafe extern "C" fn release(context: *mut Context, mark: u64) {
     unsafe { (*context).memory.release(mark) }
 }
 
-/// Handles the exception that came out of a statement in the care of a handler; gives 1 if it is an error of another kind.
+/// Handles the exception that came out of a statement in the care of a handler; gives 1 if it is an error of another
+/// kind.
 unsafe extern "C" fn catch(context: *mut Context, depth: u64) -> u8 {
     // SAFETY: called by machine code with its context.
     unsafe { on(context, |context, _| u8::from(!context.catch(depth))) }
@@ -288,7 +292,8 @@ unsafe extern "C" fn pop_exception(context: *mut Context, depth: u64) {
     unsafe { on(context, |context, _| context.forget_exceptions(depth)) }
 }
 
-/// Does what the interpreter does. The operands lie at multiples of 16 bytes, and the result is put at the first of them.
+/// Does what the interpreter does. The operands lie at multiples of 16 bytes, and the result is put at the first of
+/// them.
 unsafe extern "C" fn interpret(context: *mut Context, site: u32, operands: u64) -> u8 {
     // SAFETY: called by machine code with its context.
     unsafe {
@@ -333,8 +338,8 @@ unsafe fn interpret_on(
         // SAFETY: as the caller promises.
         return unsafe { interpret_fresh(context, layouts, interpreted, operands) };
     }
-    // Objects are made anew for the interpreter, and what it did to them is written back: what it knows of them from before
-    // may be out of date.
+    // Objects are made anew for the interpreter, and what it did to them is written back: what it knows of them from
+    // before may be out of date.
     let known = context.set_aside_objects();
     // SAFETY: as the caller promises.
     let done = unsafe { interpret_fresh(context, layouts, interpreted, operands) };
@@ -478,7 +483,8 @@ fn new_array(context: &mut Context, bytes: u32, dims: &[i64]) -> Option<Result<u
     new_header(context, data.as_ptr() as u64, length, dims).map(Ok)
 }
 
-/// What so many elements of this size take; `None` if that is more memory than there is. Of elements that take none there may be as many as of one byte.
+/// What so many elements of this size take; `None` if that is more memory than there is. Of elements that take none
+/// there may be as many as of one byte.
 fn bytes_of(context: &Context, length: u64, each: u32) -> Option<usize> {
     let limit = context.memory.limit() as u64;
     length.checked_mul(u64::from(each.max(1))).filter(|&bytes| bytes <= limit)?;
@@ -503,8 +509,8 @@ fn new_header(context: &mut Context, data: u64, length: u64, dims: &[i64]) -> Op
 /// The fewest elements for which there is room on a stack.
 const LEAST: u64 = 4;
 
-/// New stacks start as long as the longest of their site was, while that takes less than this part of the memory that is left: many of them may stay
-/// short.
+/// New stacks start as long as the longest of their site was, while that takes less than this part of the memory that
+/// is left: many of them may stay short.
 const EXPECTED: usize = 16;
 
 /// An empty stack with room for so many elements.

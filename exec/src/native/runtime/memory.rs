@@ -1,9 +1,10 @@
 //! The memory of a call: objects are put one behind the other, and all of them go when the call is over.
 //!
-//! There are no counts, and no object is freed alone. Code of which it is known that nothing it makes outlives it remembers the
-//! position before, as a mark, and [goes back to it](Memory::release) after (see [`scopes`](crate::native::function::scopes)): as with regions (Tofte
-//! and Talpin, "Region-based memory management", 1997), whose order is that of a stack here. Chunks are kept for the next calls, which
-//! ask the system for nothing once all are one that is large enough: from the third on.
+//! There are no counts, and no object is freed alone. Code of which it is known that nothing it makes outlives it
+//! remembers the position before, as a mark, and [goes back to it](Memory::release) after (see
+//! [`scopes`](crate::native::function::scopes)): as with regions (Tofte and Talpin, "Region-based memory management",
+//! 1997), whose order is that of a stack here. Chunks are kept for the next calls, which ask the system for nothing
+//! once all are one that is large enough: from the third on.
 #![allow(unsafe_code, reason = "hands out addresses inside of chunks, to be used by machine code")]
 
 use std::alloc::{Layout, alloc, dealloc};
@@ -110,10 +111,11 @@ impl Memory {
         Some(at)
     }
 
-    /// Sees to it that behind the chunk from which is being given there is one with room for so many bytes; gives its number.
+    /// Sees to it that behind the chunk from which is being given there is one with room for so many bytes; gives its
+    /// number.
     ///
-    /// A chunk that was there already is taken if one is large enough. Else they are replaced by one twice as large as any, so that
-    /// this happens a few times only, however often memory is given back.
+    /// A chunk that was there already is taken if one is large enough. Else they are replaced by one twice as large as
+    /// any, so that this happens a few times only, however often memory is given back.
     fn next_chunk(&mut self, bytes: usize) -> Option<usize> {
         let before = self.in_use();
         let next = if self.chunks.is_empty() { 0 } else { self.place().0 + 1 };

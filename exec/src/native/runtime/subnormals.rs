@@ -1,14 +1,15 @@
 //! Subnormal numbers taken for zero while native code runs.
 //!
-//! Adjoints of long recurrences decay to numbers below 2⁻¹⁰²² and stay there, and processors take up to a hundred times as long for
-//! those. With this on, results differ from the interpreter's in such numbers, and in nothing else.
+//! Adjoints of long recurrences decay to numbers below 2⁻¹⁰²² and stay there, and processors take up to a hundred times
+//! as long for those. With this on, results differ from the interpreter's in such numbers, and in nothing else.
 //!
-//! Helpers, and the interpreter where native code asks for it, run in this mode, too. They are code of Rust, whose rules want the mode that it starts with: so far the
-//! compilers make nothing of that but the instructions that are written, which take such numbers for zero as native code does.
+//! Helpers, and the interpreter where native code asks for it, run in this mode, too. They are code of Rust, whose
+//! rules want the mode that it starts with: so far the compilers make nothing of that but the instructions that are
+//! written, which take such numbers for zero as native code does.
 #![allow(unsafe_code, reason = "sets the processor's mode for floats")]
 
-/// Runs something with subnormal numbers taken for zero, where the processor can do that: the bits FTZ and DAZ of MXCSR, or FZ of
-/// FPCR. The mode is as it was afterwards.
+/// Runs something with subnormal numbers taken for zero, where the processor can do that: the bits FTZ and DAZ of
+/// MXCSR, or FZ of FPCR. The mode is as it was afterwards.
 pub(crate) fn flushed<T>(work: impl FnOnce() -> T) -> T {
     let before = mode();
     set_mode(before | FLUSH);
@@ -31,8 +32,8 @@ fn mode() -> u64 {
 #[cfg(target_arch = "x86_64")]
 fn set_mode(mode: u64) {
     let mode = mode as u32;
-    // SAFETY: what is loaded is what the register held before, with the bits for subnormal numbers changed. That code of Rust runs under them is said above; nothing
-    // of memory depends on what it computes with floats.
+    // SAFETY: what is loaded is what the register held before, with the bits for subnormal numbers changed. That code
+    // of Rust runs under them is said above; nothing of memory depends on what it computes with floats.
     unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const mode, options(nostack, readonly, preserves_flags)) };
 }
 
@@ -49,7 +50,8 @@ fn mode() -> u64 {
 
 #[cfg(target_arch = "aarch64")]
 fn set_mode(mode: u64) {
-    // SAFETY: as on the other processor: what is written is what the register held before, with the bit for subnormal numbers changed.
+    // SAFETY: as on the other processor: what is written is what the register held before, with the bit for subnormal
+    // numbers changed.
     unsafe { std::arch::asm!("msr fpcr, {}", in(reg) mode, options(nomem, nostack, preserves_flags)) };
 }
 

@@ -1,4 +1,5 @@
-//! Functions of mathematics written where they are called, for one number or for two at once: a call would have to save what registers hold.
+//! Functions of mathematics written where they are called, for one number or for two at once: a call would have to save
+//! what registers hold.
 
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::types as clif;
@@ -12,7 +13,8 @@ use crate::native::function::FunctionCompiler;
 use crate::native::loops::turns::shuffle;
 use crate::native::runtime::helpers::{math_symbol, single_math_symbol};
 
-/// How many of them are written for single numbers in a function; beyond that they are called, so that long straight-line code stays as long as it is.
+/// How many of them are written for single numbers in a function; beyond that they are called, so that long
+/// straight-line code stays as long as it is.
 const WRITTEN: usize = 64;
 
 impl FunctionCompiler<'_, '_> {

@@ -21,8 +21,8 @@ pub(crate) fn multiply(builder: &mut FunctionBuilder<'_>, a: ir::Value, b: ir::V
     builder.ins().fmul(a, b)
 }
 
-/// A constant goes second: instructions of x86 take their second operand from memory, and for constants, unlike for loads, Cranelift does not
-/// exchange them.
+/// A constant goes second: instructions of x86 take their second operand from memory, and for constants, unlike for
+/// loads, Cranelift does not exchange them.
 fn constant_second(builder: &FunctionBuilder<'_>, a: ir::Value, b: ir::Value) -> (ir::Value, ir::Value) {
     let dfg = &builder.func.dfg;
     let is_constant = |value: ir::Value| {
@@ -53,7 +53,8 @@ impl FunctionCompiler<'_, '_> {
         }
     }
 
-    /// Goes on if a comparison holds of two numbers, or if it does not, and to a block otherwise. Of vectors of two numbers, it must be so for both.
+    /// Goes on if a comparison holds of two numbers, or if it does not, and to a block otherwise. Of vectors of two
+    /// numbers, it must be so for both.
     pub(crate) fn check_numbers(
         &mut self,
         (comparison, holds): (FloatCC, bool),

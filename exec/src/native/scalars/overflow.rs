@@ -1,4 +1,5 @@
-//! Sums, differences and products of integers with a flag that says whether they overflowed: what Julia's checked arithmetic is made of.
+//! Sums, differences and products of integers with a flag that says whether they overflowed: what Julia's checked
+//! arithmetic is made of.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types as clif;
@@ -23,7 +24,8 @@ fn operation(name: &str) -> Option<(Overflow, bool)> {
 }
 
 impl FunctionCompiler<'_, '_> {
-    /// The result of an operation on two integers of this type, which fit a register, beside the flag; `None` if it is another primitive.
+    /// The result of an operation on two integers of this type, which fit a register, beside the flag; `None` if it is
+    /// another primitive.
     pub(crate) fn overflowing(&mut self, name: &str, ty: ScalarType, a: ir::Value, b: ir::Value) -> Option<Typed> {
         let (operation, signed) = operation(name)?;
         let ins = self.builder.ins();
@@ -36,7 +38,8 @@ impl FunctionCompiler<'_, '_> {
             (Overflow::Mul, _) => self.product_overflows(ty, signed, (a, b), result),
             (Overflow::Add, false) => self.builder.ins().icmp(IntCC::UnsignedLessThan, result, a),
             (Overflow::Sub, false) => self.builder.ins().icmp(IntCC::UnsignedLessThan, a, b),
-            // The sign of the result is not that of either operand, or for a difference, of the first and the negated second.
+            // The sign of the result is not that of either operand, or for a difference, of the first and the negated
+            // second.
             (_, true) => {
                 let of_a = self.builder.ins().bxor(result, a);
                 let other = if operation == Overflow::Add { result } else { a };

@@ -1,8 +1,9 @@
 //! Addresses of arrays and numbers of objects, which Julia's library compares to see whether two of them share memory.
 //!
-//! The interpreter numbers storages in the order in which they are asked for. In native code it is where the elements lie, as long as addresses are only found
-//! to be the same or not; the number of an object is made of where it lies, or of what its fields are. Where arrays grow that may change, but then each has elements of its own, so its header says as much, as long as first elements stay
-//! where they are.
+//! The interpreter numbers storages in the order in which they are asked for. In native code it is where the elements
+//! lie, as long as addresses are only found to be the same or not; the number of an object is made of where it lies, or
+//! of what its fields are. Where arrays grow that may change, but then each has elements of its own, so its header says
+//! as much, as long as first elements stay where they are.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -27,8 +28,9 @@ const SAME: &[&str] = &["bitcast"];
 /// What sees whether two numbers are the same.
 const COMPARISONS: &[&str] = &["===", "!==", "eq_int", "ne_int"];
 
-/// By statement that gives an address or the number of an object: whether that is only compared, in the block in which it was asked for, and where `shifts` says that something
-/// in the program moves first elements, before anything there may do so.
+/// By statement that gives an address or the number of an object: whether that is only compared, in the block in which
+/// it was asked for, and where `shifts` says that something in the program moves first elements, before anything there
+/// may do so.
 pub(crate) fn compared_addresses(module: &Module<IRCode>, ir: &IRCode, shifts: bool) -> HashMap<usize, bool> {
     let mut found: HashMap<usize, bool> = HashMap::new();
     // By statement whose value is an address: the statement that gives it.
@@ -88,7 +90,8 @@ pub(crate) fn compared_addresses(module: &Module<IRCode>, ir: &IRCode, shifts: b
 }
 
 impl FunctionCompiler<'_, '_> {
-    /// The value of a primitive that gives an address or the number of an object, if that is used for nothing but to see whether another is the same.
+    /// The value of a primitive that gives an address or the number of an object, if that is used for nothing but to
+    /// see whether another is the same.
     pub(crate) fn address_primitive(&mut self, ir: &IRCode, primitive: &str, operands: &[Typed]) -> Option<Typed> {
         let ([value], ADDRESS | OBJECT_ID) = (operands, primitive) else { return None };
         if self.addresses.is_none() {
@@ -108,7 +111,8 @@ impl FunctionCompiler<'_, '_> {
         Some(self.scalar(ScalarType::UInt64, address))
     }
 
-    /// A number that is the same for what is egal, and another one for other objects, but for a chance of one in 2⁶⁴ where objects are values.
+    /// A number that is the same for what is egal, and another one for other objects, but for a chance of one in 2⁶⁴
+    /// where objects are values.
     fn object_id(&mut self, value: &Typed) -> Option<ir::Value> {
         let layout = &value.layout;
         match layout.shape {

@@ -1,7 +1,8 @@
 //! Enums and closures: a pointer to a *cell*, which is never changed once it is made.
 //!
-//! A cell starts with two words. Of an enum the first is the number of its case; of a closure they are the number of its function and how
-//! many values it captures. What lies behind them, a payload or captured values, has the types that the module declares for it.
+//! A cell starts with two words. Of an enum the first is the number of its case; of a closure they are the number of
+//! its function and how many values it captures. What lies behind them, a payload or captured values, has the types
+//! that the module declares for it.
 
 use std::sync::Arc;
 

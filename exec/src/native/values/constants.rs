@@ -1,5 +1,6 @@
-//! Values that are known when code is compiled. Tuples of many numbers lie ready in memory; what only the interpreter can hold — a symbol,
-//! a string, an object of which the text is known — is named by a number, and made when it is first looked at.
+//! Values that are known when code is compiled. Tuples of many numbers lie ready in memory; what only the interpreter
+//! can hold — a symbol, a string, an object of which the text is known — is named by a number, and made when it is
+//! first looked at.
 #![allow(unsafe_code, reason = "a value without parts is loaded from where nothing lies")]
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Arrays and objects that are global constants: a call has its own, made when it starts, so that calls on several threads do not see what others
-//! change. They lie below all that the call makes, and are there until it is over.
+//! Arrays and objects that are global constants: a call has its own, made when it starts, so that calls on several
+//! threads do not see what others change. They lie below all that the call makes, and are there until it is over.
 #![allow(unsafe_code, reason = "writes and reads arrays and objects in the memory that machine code works on")]
 
 use std::sync::Arc;
@@ -42,7 +42,8 @@ enum Leaf {
 }
 
 impl Compiler {
-    /// The number of the array or object of this position in the module, among those of the code. `None` if it cannot lie in native memory.
+    /// The number of the array or object of this position in the module, among those of the code. `None` if it cannot
+    /// lie in native memory.
     fn number_of_global(&mut self, index: usize, deepest: usize) -> Option<usize> {
         if let Some(known) = self.globals.iter().position(|known| known.index == index) {
             return Some(known);
@@ -124,7 +125,8 @@ impl Compiler {
         Some(())
     }
 
-    /// What the registers of a value of this layout hold that is a part of the constant `of`; `None` if it is of another type, or cannot lie there.
+    /// What the registers of a value of this layout hold that is a part of the constant `of`; `None` if it is of
+    /// another type, or cannot lie there.
     fn leaves(
         &mut self,
         of: usize,
@@ -198,7 +200,8 @@ impl Compiler {
         fields.try_for_each(|(field, layout)| self.leaves_of_constant(field, layout, leaves, deepest))
     }
 
-    /// Takes the arrays and objects for those of the code that functions use which are left to the interpreter: what one of them changes, the next one finds.
+    /// Takes the arrays and objects for those of the code that functions use which are left to the interpreter: what
+    /// one of them changes, the next one finds.
     ///
     /// # Errors
     ///
@@ -230,7 +233,8 @@ fn struct_is_mutable(module: &Module<IRCode>, ty: &Type) -> bool {
     !matches!(module.type_def(name).map(|def| &def.kind), Some(ircode::TypeKind::Struct { mutable: false, .. }))
 }
 
-/// The global constants that functions name, and all that they may call, and those that these are made of, by their positions, each with the function that names it.
+/// The global constants that functions name, and all that they may call, and those that these are made of, by their
+/// positions, each with the function that names it.
 fn globals_of(module: &Module<IRCode>, functions: &[usize]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let graph = CallGraph::new(module);

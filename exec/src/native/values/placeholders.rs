@@ -1,7 +1,7 @@
 //! What stands where there is no value: zeros, and in the place of arrays one without elements.
 //!
-//! What is read of the headers of arrays that are never resized may be read anywhere (Cranelift moves such reads out of loops), also before it is asked whether
-//! there is an array: so each such address must be one that can be read.
+//! What is read of the headers of arrays that are never resized may be read anywhere (Cranelift moves such reads out of
+//! loops), also before it is asked whether there is an array: so each such address must be one that can be read.
 
 use std::sync::Arc;
 
@@ -48,7 +48,8 @@ impl FunctionCompiler<'_, '_> {
         parts.map(|(part, is_header)| if is_header { self.no_array() } else { self.zero(*part) }).collect()
     }
 
-    /// The parts of a value where it is one of this layout, and in the place of arrays one without elements where it is not.
+    /// The parts of a value where it is one of this layout, and in the place of arrays one without elements where it is
+    /// not.
     pub(crate) fn readable(
         &mut self,
         layout: &Layout,

@@ -1,5 +1,5 @@
-//! Small unions, as `Union{Nothing, Tuple{Float64, Int64}}`, which Julia's iteration gives: a number that says which member a value is of, and behind it the
-//! parts of each member, those of the others being zeros.
+//! Small unions, as `Union{Nothing, Tuple{Float64, Int64}}`, which Julia's iteration gives: a number that says which
+//! member a value is of, and behind it the parts of each member, those of the others being zeros.
 
 use std::sync::Arc;
 
@@ -28,7 +28,8 @@ impl Layouts {
         types.iter().map(|ty| self.of(ty)).collect()
     }
 
-    /// Whether the members of a union are few and different, and each is numbers, pointers to objects, functions, `nothing`, a union of such, or made of few such.
+    /// Whether the members of a union are few and different, and each is numbers, pointers to objects, functions,
+    /// `nothing`, a union of such, or made of few such.
     pub(crate) fn is_small_union(&self, types: &[Type]) -> bool {
         self.union_parts(types, MOST_PARTS).is_some()
     }
@@ -80,7 +81,8 @@ fn position(members: &[Arc<Layout>], layout: &Layout) -> Option<usize> {
     members.iter().position(|member| member.ty == layout.ty)
 }
 
-/// The only member of a union that is a tuple of which each value of the type can be one: of unions in the place of its elements.
+/// The only member of a union that is a tuple of which each value of the type can be one: of unions in the place of its
+/// elements.
 pub(crate) fn covering_member(union: &Layout, ty: &Type) -> Option<Arc<Layout>> {
     let (Shape::Union(members), Type::Tuple(_)) = (&union.shape, ty) else { return None };
     let mut covering = members.iter().filter(|member| member.ty != *ty && covers(&member.ty, ty));
@@ -206,7 +208,8 @@ impl FunctionCompiler<'_, '_> {
         decided.then_some(false)
     }
 
-    /// `isa`, `typeassert`, `===` and `!==` of values of unions; `None` if it is something else, or only the interpreter can say it.
+    /// `isa`, `typeassert`, `===` and `!==` of values of unions; `None` if it is something else, or only the
+    /// interpreter can say it.
     pub(crate) fn union_primitive(
         &mut self,
         primitive: &'static Primitive,

@@ -1,5 +1,5 @@
-//! Arithmetic over which functions are written once: on numbers it computes them, over instructions it writes them where they are called.
-//! Both give the same bits, as each operation is one of IEEE 754, rounded on its own.
+//! Arithmetic over which functions are written once: on numbers it computes them, over instructions it writes them
+//! where they are called. Both give the same bits, as each operation is one of IEEE 754, rounded on its own.
 
 /// Operations on numbers, or on code for them, for one number or for several at once.
 pub trait Arithmetic {

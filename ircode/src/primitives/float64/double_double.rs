@@ -1,5 +1,5 @@
-//! Numbers as the unevaluated sum of two `f64`s, of about 106 bits: Dekker, "A floating-point technique for extending the
-//! available precision" (1971). For tables that are computed when the library is compiled.
+//! Numbers as the unevaluated sum of two `f64`s, of about 106 bits: Dekker, "A floating-point technique for extending
+//! the available precision" (1971). For tables that are computed when the library is compiled.
 
 /// The sum of a number and of another that is at most half a unit in its last place.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 //! The exponential function, without branches, so that it can be computed of several numbers at once.
 //!
-//! The algorithm is that of tables (Tang, "Table-driven implementation of the exponential function in IEEE floating-point arithmetic",
-//! 1989): x = k·ln 2/128 + r, and e^x is 2^(k/128), of which the fractional part is looked up, times a polynomial in r.
-//! The crate `libm` takes half as long again.
+//! The algorithm is that of tables (Tang, "Table-driven implementation of the exponential function in IEEE
+//! floating-point arithmetic", 1989): x = k·ln 2/128 + r, and e^x is 2^(k/128), of which the fractional part is looked
+//! up, times a polynomial in r. The crate `libm` takes half as long again.
 
 use super::arithmetic::{Arithmetic, Row, series};
 use super::double_double::{DoubleDouble, LN_2};
@@ -62,8 +62,8 @@ pub fn exp<A: Arithmetic>(on: &mut A, x: A::Float) -> A::Float {
     let first = on.add(rest, r);
     let beyond_1 = on.add(first, sum);
 
-    // The power of 2 in two halves, as the exponent may be beyond those of normal numbers: rounded down with the row, rounded up by itself.
-    // What is above an exponent's bits is moved out.
+    // The power of 2 in two halves, as the exponent may be beyond those of normal numbers: rounded down with the row,
+    // rounded up by itself. What is above an exponent's bits is moved out.
     let half = on.shift_down(k, 8);
     let half = on.shift_up(half, 52);
     let power = on.bits(power);

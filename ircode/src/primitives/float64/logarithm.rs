@@ -1,8 +1,8 @@
 //! The natural logarithm, without branches.
 //!
-//! The algorithm is that of tables (Tang, "Table-driven implementation of the logarithm function in IEEE floating-point arithmetic",
-//! 1990): x = 2^k·c·(1 + r) with c out of 128 numbers near 1, so that log x = k·ln 2 + log c + log(1 + r), of which the last is a polynomial.
-//! On both sides of 1, c is 1, so that nothing cancels.
+//! The algorithm is that of tables (Tang, "Table-driven implementation of the logarithm function in IEEE floating-point
+//! arithmetic", 1990): x = 2^k·c·(1 + r) with c out of 128 numbers near 1, so that log x = k·ln 2 + log c + log(1 + r),
+//! of which the last is a polynomial. On both sides of 1, c is 1, so that nothing cancels.
 
 use super::arithmetic::{Arithmetic, Row, series};
 use super::double_double::{DoubleDouble, LN_2};

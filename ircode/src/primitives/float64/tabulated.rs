@@ -1,17 +1,19 @@
-//! Odd functions that grow to 1, by their Taylor series around the nearest eighth: the error function and the hyperbolic tangent.
+//! Odd functions that grow to 1, by their Taylor series around the nearest eighth: the error function and the
+//! hyperbolic tangent.
 //!
-//! There are no branches and no divisions, and neither needs an exponential, as the formulas do that hold everywhere. The rows of
-//! coefficients come from the differential equations of the functions, when the library is compiled: nothing is taken from elsewhere but
-//! 2/√π. Both functions are off by less than one unit in the last place.
+//! There are no branches and no divisions, and neither needs an exponential, as the formulas do that hold everywhere.
+//! The rows of coefficients come from the differential equations of the functions, when the library is compiled:
+//! nothing is taken from elsewhere but 2/√π. Both functions are off by less than one unit in the last place.
 
 use super::arithmetic::{Arithmetic, Row, polynomial};
 use super::double_double::DoubleDouble;
 
-/// Coefficients from the first power on. With |h| ≤ 1/16 the next one adds less than an eighth of a unit in the last place.
+/// Coefficients from the first power on. With |h| ≤ 1/16 the next one adds less than an eighth of a unit in the last
+/// place.
 const TERMS: usize = 12;
 
-/// The function around a point: the value there, and what it lacks for being rounded; a power of 2 near to the derivative, of which
-/// products are exact; the coefficients, the first one without that power; nothing.
+/// The function around a point: the value there, and what it lacks for being rounded; a power of 2 near to the
+/// derivative, of which products are exact; the coefficients, the first one without that power; nothing.
 type Point = Row<16>;
 
 const fn point(value: DoubleDouble, coefficients: &[DoubleDouble]) -> Point {
@@ -167,7 +169,8 @@ const fn tanh_rows() -> [Point; TANH_ROWS] {
 mod tests {
     use super::super::{erf, tanh};
 
-    /// How many numbers lie between what is computed and what the crate `libm` gives, which is off by less than one unit in the last place, too.
+    /// How many numbers lie between what is computed and what the crate `libm` gives, which is off by less than one
+    /// unit in the last place, too.
     fn farthest(f: fn(f64) -> f64, of_libm: fn(f64) -> f64, limit: f64) -> (u64, f64) {
         let count = 400_000;
         let points = (0..=count).map(|number| limit * f64::from(number - count / 2) / f64::from(count / 2));

@@ -1,8 +1,10 @@
-//! Sine and cosine of numbers that are not large, without branches, so that they can be computed of several numbers at once.
+//! Sine and cosine of numbers that are not large, without branches, so that they can be computed of several numbers at
+//! once.
 //!
-//! Multiples of π/2 are taken away in three pieces (Cody and Waite, *Software Manual for the Elementary Functions*, 1980), so that what remains has
-//! all its digits; of that, the series of Taylor are computed, and the quarter of the turn says which of both it is. Sine and cosine take nearly
-//! the same steps of the same number, which the compiler takes once.
+//! Multiples of π/2 are taken away in three pieces (Cody and Waite, *Software Manual for the Elementary Functions*,
+//! 1980), so that what remains has all its digits; of that, the series of Taylor are computed, and the quarter of the
+//! turn says which of both it is. Sine and cosine take nearly the same steps of the same number, which the compiler
+//! takes once.
 
 use super::arithmetic::{Arithmetic, series};
 use super::double_double::DoubleDouble;
@@ -26,7 +28,8 @@ const fn short(number: f64) -> f64 {
 /// Up to here nothing is taken away.
 pub const NEAR: f64 = std::f64::consts::FRAC_PI_4;
 
-/// The sine of a number up to [`LIMIT`], off by less than 0.9 units in the last place; of larger ones whatever comes out.
+/// The sine of a number up to [`LIMIT`], off by less than 0.9 units in the last place; of larger ones whatever comes
+/// out.
 #[inline]
 pub fn sin<A: Arithmetic>(on: &mut A, x: A::Float) -> A::Float {
     let result = around(on, x, 0);
@@ -132,7 +135,8 @@ fn around<A: Arithmetic>(on: &mut A, x: A::Float, more: u64) -> A::Float {
     let lost = on.subtract(lost, middle);
     let lost = on.subtract(lost, low);
 
-    // Of the quarter, the lowest bit decides whether the sine or the cosine of what remains is asked for, the next one whether it is negative.
+    // Of the quarter, the lowest bit decides whether the sine or the cosine of what remains is asked for, the next one
+    // whether it is negative.
     let number = on.bits(shifted);
     let more = on.constant_bits(more);
     let number = on.add_bits(number, more);

@@ -4,7 +4,8 @@ use super::{Result, abs, extended, le, on_integer_or_float, promote, type_of, un
 use crate::primitives::{Failure, ResultType, ScalarException, float, int, two};
 use crate::scalar::{Scalar, ScalarType};
 
-/// Whether one is a signed integer and the other an unsigned one. Julia does not promote these: results have the sign of one of them.
+/// Whether one is a signed integer and the other an unsigned one. Julia does not promote these: results have the sign
+/// of one of them.
 fn is_mixed(x: &Scalar, y: &Scalar) -> bool {
     let (x, y) = (x.scalar_type(), y.scalar_type());
     x.is_integer() && y.is_integer() && x.is_signed_integer() != y.is_signed_integer()
@@ -88,7 +89,8 @@ pub(in crate::primitives) fn modulo(args: &[Scalar]) -> Result<Scalar> {
     if !zero && negative(&rest) != negative(y) { int::add_int(&[rest, y.clone()]) } else { Ok(rest) }
 }
 
-/// The greatest common divisor of two integers. Of one that may be negative and one that may not, the size of the first is taken before they are promoted.
+/// The greatest common divisor of two integers. Of one that may be negative and one that may not, the size of the first
+/// is taken before they are promoted.
 pub(in crate::primitives) fn gcd(args: &[Scalar]) -> Result<Scalar> {
     const EXPECTED: Failure = Failure::Operands("two integers");
     let (ty, values) = match args {

@@ -9,7 +9,8 @@ use super::looked_up::definition;
 /// The parts of the bundles of a module: originals, JVPs and VJPs.
 #[derive(Default)]
 pub(super) struct Bundled {
-    /// Functions of the module and primitives by name, how many values closures of them capture, and which part these are.
+    /// Functions of the module and primitives by name, how many values closures of them capture, and which part these
+    /// are.
     seen: HashSet<(Name, usize, usize)>,
     /// Whether there may be others, too.
     open: [bool; 3],

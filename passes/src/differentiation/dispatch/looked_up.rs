@@ -5,8 +5,8 @@ use hashbrown::HashSet;
 use ircode::{DerivativeKey, DerivativeKind, Entry, Module, Name, Operand, Stmt, Type};
 
 /// The positions of the functions that the value may be, in the order of the tables, each once: what `class_method` and
-/// `witness_method` find for the static type of the object and all that inherits from it. `None` if the value is not seen to
-/// come from a table, or nothing is known of the lookup.
+/// `witness_method` find for the static type of the object and all that inherits from it. `None` if the value is not
+/// seen to come from a table, or nothing is known of the lookup.
 pub(super) fn looked_up(module: &Module<BBCode>, bb: &BBCode, value: &Operand<Ids>) -> Option<Vec<usize>> {
     let stmt = definition(bb, value)?;
     let (primitive, args) = module.primitive_call(stmt)?;

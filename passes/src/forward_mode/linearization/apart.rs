@@ -1,5 +1,5 @@
-//! The two functions that linearization makes of one: what each block leaves for the differential, and how the differential follows
-//! the way that control took.
+//! The two functions that linearization makes of one: what each block leaves for the differential, and how the
+//! differential follows the way that control took.
 
 use bbcode::BBCode;
 use hashbrown::{HashMap, HashSet};
@@ -37,11 +37,13 @@ pub(in crate::forward_mode) struct Apart<'a> {
     pub(in crate::forward_mode) differential: IRCode,
     pub(super) names: LinearizationNames,
     pub(super) rules: &'a RuleDifferentials,
-    /// By block: what it leaves for the differential, with the types. Of a function of one block, what the differential captures.
+    /// By block: what it leaves for the differential, with the types. Of a function of one block, what the differential
+    /// captures.
     left: Vec<Vec<(Op, Type)>>,
     /// What stands in the differential for a value that a block leaves.
     known: HashMap<(usize, Left), Op>,
-    /// The stack on which each block pushes what it leaves, as value of the function; `None` if the function is one block.
+    /// The stack on which each block pushes what it leaves, as value of the function; `None` if the function is one
+    /// block.
     trace: Option<Op>,
     /// By block, in the differential: what the block left, and the position of the entry behind it.
     entries: Vec<Option<(Op, Op)>>,
@@ -131,8 +133,8 @@ impl Transform<'_> {
         !block.succs.is_empty() || matches!(last, Some(Stmt::Return(ret)) if ret.value.is_some())
     }
 
-    /// Makes the stack, and lets each block of the differential take what its block left. Nothing if tangents are not computed
-    /// apart.
+    /// Makes the stack, and lets each block of the differential take what its block left. Nothing if tangents are not
+    /// computed apart.
     pub(in crate::forward_mode) fn begin_apart(&mut self) -> Done {
         let prepared = self.prepared;
         if self.apart.is_none() {
@@ -215,8 +217,8 @@ impl Transform<'_> {
         Ok(taken)
     }
 
-    /// What stands in the differential for a value that is used at this statement. Arrays are copied: who has them may change them
-    /// before the differential is applied.
+    /// What stands in the differential for a value that is used at this statement. Arrays are copied: who has them may
+    /// change them before the differential is applied.
     pub(in crate::forward_mode) fn captured_value(&mut self, operand: &Op, index: usize) -> Result<Op, Failure> {
         let kept = self.kept_as_is(operand, index)?;
         self.leave(&kept, index)
@@ -242,8 +244,8 @@ impl Transform<'_> {
         }
     }
 
-    /// The shadow of a value, of this kind, as one of another. The function leaves one with zeros, of which the differential makes a new one each
-    /// time that it is applied.
+    /// The shadow of a value, of this kind, as one of another. The function leaves one with zeros, of which the
+    /// differential makes a new one each time that it is applied.
     pub(in crate::forward_mode) fn shadow_apart(
         &mut self,
         value: &Op,
@@ -281,7 +283,8 @@ impl Transform<'_> {
         Ok(())
     }
 
-    /// Lets each block push what it leaves, the differential follow it, and the function return the differential beside the value.
+    /// Lets each block push what it leaves, the differential follow it, and the function return the differential beside
+    /// the value.
     pub(super) fn finish_apart(&mut self) -> Result<Option<TypeDef>, Failure> {
         let Some(apart) = &mut self.apart else { return Ok(None) };
         let (left, returns, trace) =
@@ -373,7 +376,8 @@ impl Transform<'_> {
         Ok(())
     }
 
-    /// The statement at the start of a block next to which is written what comes behind its φs, and whether behind that statement.
+    /// The statement at the start of a block next to which is written what comes behind its φs, and whether behind that
+    /// statement.
     fn start_of(&self, block: usize) -> (usize, bool) {
         let stmts = self.prepared.ir.cfg.blocks.get(block).map_or(0..0, |block| block.stmts.clone());
         let all = self.prepared.ir.stmts.stmts().get(stmts.clone()).unwrap_or_default();

@@ -100,7 +100,8 @@ impl Transform<'_> {
         Ok(self.writer(index, true).converted(tangent, &own, &kind)?)
     }
 
-    /// Applies the differential of a rule: a closure of it that the function makes, unless it needs no value of the function.
+    /// Applies the differential of a rule: a closure of it that the function makes, unless it needs no value of the
+    /// function.
     fn apply_rule(
         &mut self,
         index: usize,

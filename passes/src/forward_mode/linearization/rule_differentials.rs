@@ -72,8 +72,8 @@ impl RuleDifferentials {
         self.made.take()
     }
 
-    /// That of the rule of a primitive, with the operands and the result that it is given, and the types of the tangents of those
-    /// operands that have some.
+    /// That of the rule of a primitive, with the operands and the result that it is given, and the types of the
+    /// tangents of those operands that have some.
     pub(super) fn of_primitive(
         &self,
         module: &Module<BBCode>,
@@ -106,8 +106,8 @@ impl RuleDifferentials {
         self.made(module, key, &base, Given { values: given, tangents, result }, &mut body)
     }
 
-    /// That of the rule of a function, with the operands and the result that it is given. `kinds` says for each operand whether it
-    /// has a tangent, and of which kind the rule takes it.
+    /// That of the rule of a function, with the operands and the result that it is given. `kinds` says for each operand
+    /// whether it has a tangent, and of which kind the rule takes it.
     pub(super) fn of_function(
         &self,
         module: &Module<BBCode>,

@@ -7,7 +7,8 @@ use super::super::operation::Operation;
 use super::Subject;
 use crate::differentiation::exceptions::is_exception_of_library;
 
-/// A statement that takes something that may have a derivative out of an exception of Julia's library: what is in there is not followed.
+/// A statement that takes something that may have a derivative out of an exception of Julia's library: what is in there
+/// is not followed.
 pub(super) fn taken_from_exception(
     subject: &Subject<'_>,
     operations: &SecondaryMap<InstId, Operation>,

@@ -11,7 +11,8 @@ use super::{Forward, Generated};
 use crate::tangents::Tangent;
 
 impl Forward<'_, '_> {
-    /// Keeps what a statement takes away, if the pullback puts it back or reads it, and does to the shadow of an object what is done to the object.
+    /// Keeps what a statement takes away, if the pullback puts it back or reads it, and does to the shadow of an object
+    /// what is done to the object.
     pub(super) fn change(&mut self, id: InstId, operation: &Operation) -> Generated<()> {
         let plan = self.plan;
         match operation {

@@ -41,8 +41,8 @@ impl Forward<'_, '_> {
         }
     }
 
-    /// Makes the shadow of what a statement gives, which has this tangent, if it is not that of one of its operands. What of calls and of what
-    /// changes memory is made with these.
+    /// Makes the shadow of what a statement gives, which has this tangent, if it is not that of one of its operands.
+    /// What of calls and of what changes memory is made with these.
     pub(super) fn shadow_of_result(
         &mut self,
         id: InstId,

@@ -1,4 +1,5 @@
-//! Whether two rounds of a loop read the same number: then their derivatives are added up, and the order matters to the last bit.
+//! Whether two rounds of a loop read the same number: then their derivatives are added up, and the order matters to the
+//! last bit.
 
 use bbcode::{BlockId, Ids, InstId};
 use ircode::{Operand, Stmt, Type};
@@ -40,7 +41,8 @@ impl Linear {
     }
 }
 
-/// Whether two rounds may add to the same number: to the derivative of an element that both read, or of an argument that is no array.
+/// Whether two rounds may add to the same number: to the derivative of an element that both read, or of an argument
+/// that is no array.
 pub(super) fn rounds_meet(plan: &Plan<'_>, found: &IndependentLoop) -> bool {
     let of_floats = |ty: &Type| matches!(ty, Type::Scalar(_));
     if found.inputs.iter().any(|input| input.wanted && of_floats(&input.ty)) {

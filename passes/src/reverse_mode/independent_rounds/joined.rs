@@ -13,7 +13,8 @@ use crate::reverse_mode::plan::Plan;
 use crate::reverse_mode::tangent_code::zero;
 use crate::tangents::Tangent;
 
-/// Generates the function, as [`closed::generate`](crate::reverse_mode::closed::generate) does, of what calls the derivatives of the `rounds`.
+/// Generates the function, as [`closed::generate`](crate::reverse_mode::closed::generate) does, of what calls the
+/// derivatives of the `rounds`.
 pub(in crate::reverse_mode) fn joined(
     plan: &Plan<'_>,
     kind: Closed,
@@ -115,7 +116,8 @@ impl Joined<'_, '_> {
         Ok(seed)
     }
 
-    /// The block in which the round is: control goes through it and what decides whether there is another one, and nothing else.
+    /// The block in which the round is: control goes through it and what decides whether there is another one, and
+    /// nothing else.
     fn place(&mut self, found: &IndependentLoop) -> Result<BlockId, EditError> {
         let (from, to) = match found.body {
             // What decides stands in the only block.

@@ -252,8 +252,8 @@ impl Search<'_, '_> {
         fits.then_some((sum, next))
     }
 
-    /// Whether all that is done with the sum in the loop is that something is added to it, or taken from it, and whether what it is in the
-    /// next round is that. Behind the loop only the `result` is used.
+    /// Whether all that is done with the sum in the loop is that something is added to it, or taken from it, and
+    /// whether what it is in the next round is that. Behind the loop only the `result` is used.
     fn only_adds(&self, blocks: &Blocks, sum: InstId, next: InstId, result: InstId) -> bool {
         let plan = self.plan;
         let mut carrying: HashSet<InstId> = HashSet::from_iter([sum]);
@@ -300,8 +300,8 @@ impl Search<'_, '_> {
         carrying.contains(&next) && carrying.iter().all(adds_once)
     }
 
-    /// The statements that say which round it is and whether there is another one, and what is used of that behind the loop. They depend on
-    /// nothing else, and only give a value.
+    /// The statements that say which round it is and whether there is another one, and what is used of that behind the
+    /// loop. They depend on nothing else, and only give a value.
     fn kept(&self, blocks: &Blocks, sum: InstId, result: InstId) -> Option<HashSet<InstId>> {
         let plan = self.plan;
         let bb = &plan.primal;
@@ -430,7 +430,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// What the seed goes through from the return back to the result of a loop: only that is done with it, on the only way there is.
+    /// What the seed goes through from the return back to the result of a loop: only that is done with it, on the only
+    /// way there is.
     fn way_back(
         &self,
         blocks: &Blocks,

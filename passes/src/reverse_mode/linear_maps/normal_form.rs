@@ -9,8 +9,9 @@ use crate::preheaders::Preheaders;
 use crate::reverse_mode::NAME;
 use crate::split_critical_edges;
 
-/// Brings a function into this form: there is one block that returns, nothing goes to the entry, each loop with one entry has a block before it
-/// that goes nowhere else, and each edge has a place of its own: the end of its source, or the start of its target.
+/// Brings a function into this form: there is one block that returns, nothing goes to the entry, each loop with one
+/// entry has a block before it that goes nowhere else, and each edge has a place of its own: the end of its source, or
+/// the start of its target.
 pub(in crate::reverse_mode) fn normalize(
     bb: &mut BBCode,
     module: &Module<BBCode>,

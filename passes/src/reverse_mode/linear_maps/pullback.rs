@@ -93,8 +93,8 @@ impl Generator<'_, '_> {
         Ok(())
     }
 
-    /// The end of the reverse of a block: its trace says where control came from, and what that block's reverse needs. `edges` are
-    /// the blocks of the pullback on the ways to the predecessors, which the traces are unpacked in.
+    /// The end of the reverse of a block: its trace says where control came from, and what that block's reverse needs.
+    /// `edges` are the blocks of the pullback on the ways to the predecessors, which the traces are unpacked in.
     pub(in crate::reverse_mode) fn follow_trace(&mut self, number: usize, here: usize) -> Generated<()> {
         let plan = self.plan;
         if number == 0 {

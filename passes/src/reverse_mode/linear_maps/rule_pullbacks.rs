@@ -29,8 +29,8 @@ pub(in crate::reverse_mode) struct RulePullback {
     pub(in crate::reverse_mode) name: Name,
     /// What is captured, in the order of the parameters.
     pub(in crate::reverse_mode) captured: Vec<Captured>,
-    /// Its result: what the rule of a function gives; of the rule of a primitive the cotangents of the wanted arguments that
-    /// have some, one alone as it is.
+    /// Its result: what the rule of a function gives; of the rule of a primitive the cotangents of the wanted arguments
+    /// that have some, one alone as it is.
     pub(in crate::reverse_mode) result: Type,
     /// The type of the closure.
     pub(in crate::reverse_mode) ty: Type,

@@ -42,7 +42,8 @@ pub(in crate::reverse_mode) struct Traces {
     headed: HashMap<usize, LoopId>,
     /// The nests whose outermost loop has several entries, each with the block at whose end its stack is made.
     irreducible: HashMap<LoopId, usize>,
-    /// Whether the trace of each block says anything: whether control can come by several ways, or something came along.
+    /// Whether the trace of each block says anything: whether control can come by several ways, or something came
+    /// along.
     informative: Vec<bool>,
     /// The nests whose trace from before says anything.
     informative_entries: HashSet<LoopId>,

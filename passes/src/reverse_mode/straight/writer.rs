@@ -1,4 +1,5 @@
-//! Writing the statements of rules, without those that are known to be one of their operands, or a constant, or there already.
+//! Writing the statements of rules, without those that are known to be one of their operands, or a constant, or there
+//! already.
 
 use std::sync::Arc;
 
@@ -48,7 +49,8 @@ struct Step {
     called: Called,
     args: SmallVec<[Part; 3]>,
     ty: Type,
-    /// The function that it computes of an operand, if that takes so long that it is worth asking whether the function has its value.
+    /// The function that it computes of an operand, if that takes so long that it is worth asking whether the function
+    /// has its value.
     costly: Option<&'static str>,
 }
 
@@ -68,7 +70,8 @@ impl Reverse {
         Reverse { steps: Vec::new(), outputs: SmallVec::from_iter([(0, Part::Parameter(operands + 1))]) }
     }
 
-    /// Of a choice between the second operand and the third: the one that was chosen gets the cotangent, the other one zero.
+    /// Of a choice between the second operand and the third: the one that was chosen gets the cotangent, the other one
+    /// zero.
     pub(super) fn of_choice(wanted: &[usize], operands: usize, ty: ScalarType) -> Option<Reverse> {
         let (seed, zero) = (Part::Parameter(operands + 1), Part::Always(zero(&Tangent::Float(ty))));
         let mut reverse = Reverse { steps: Vec::new(), outputs: SmallVec::new() };
@@ -81,7 +84,8 @@ impl Reverse {
         Some(reverse)
     }
 
-    /// The statements of a rule that the cotangents of the wanted operands need; `None` if one of them is no call of a primitive.
+    /// The statements of a rule that the cotangents of the wanted operands need; `None` if one of them is no call of a
+    /// primitive.
     pub(super) fn of_rule(
         module: &Module<BBCode>,
         (rule, bindings): (&Rule, &Bindings),
@@ -222,7 +226,8 @@ impl Writer<'_> {
         (self.bb.inst(known)?.ty == step.ty).then_some(Operand::Value(known))
     }
 
-    /// What an earlier step of the same reverse computed with the same operands: what two operands that are the same get.
+    /// What an earlier step of the same reverse computed with the same operands: what two operands that are the same
+    /// get.
     fn same_before(
         &self,
         reverse: &Reverse,

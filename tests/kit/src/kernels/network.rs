@@ -7,8 +7,8 @@ const HIDDEN: usize = 64;
 /// All weights and biases.
 pub(super) const PARAMETERS: usize = HIDDEN * INPUTS + HIDDEN + HIDDEN * HIDDEN + HIDDEN + HIDDEN + 1;
 
-/// The squared loss of a network 32–64–64–1 with tanh on n samples; x has weights and biases of each layer, weights by rows, c the
-/// samples and then the targets.
+/// The squared loss of a network 32–64–64–1 with tanh on n samples; x has weights and biases of each layer, weights by
+/// rows, c the samples and then the targets.
 pub(super) fn mlp(x: &[f64], c: &[f64], n: usize) -> f64 {
     let (samples, targets) = c.split_at(INPUTS * n);
     let mut network = Network::new(x);

@@ -134,8 +134,8 @@ pub(super) fn newton_gradient(x: &[f64], _: &[f64], n: usize, dx: &mut [f64]) ->
 
 const STEP: f64 = 0.01;
 
-/// n steps of Runge and Kutta's method on the equations of Lotka and Volterra, u' = a u − b u v and v' = d u v − g v; x has
-/// u, v, a, b, g, d.
+/// n steps of Runge and Kutta's method on the equations of Lotka and Volterra, u' = a u − b u v and v' = d u v − g v; x
+/// has u, v, a, b, g, d.
 pub(super) fn ode(x: &[f64], _: &[f64], n: usize) -> f64 {
     let rates = Rates::new(x);
     let (mut u, mut v) = (x[0], x[1]);

@@ -1,5 +1,5 @@
-//! Closures in random programs: made of the functions that there are, chosen between, captured in each other, kept in tuples
-//! and enums, asked what they are, and applied.
+//! Closures in random programs: made of the functions that there are, chosen between, captured in each other, kept in
+//! tuples and enums, asked what they are, and applied.
 
 use arbitrary::{Result, Unstructured};
 use bbcode::{BBCode, Ids};

@@ -1,5 +1,5 @@
-//! Closures whose derivatives go through what they capture: floats, arrays and mutable structs that others hold, too, and
-//! other closures.
+//! Closures whose derivatives go through what they capture: floats, arrays and mutable structs that others hold, too,
+//! and other closures.
 
 use arbitrary::{Result, Unstructured};
 use bbcode::{BBCode, Ids};
@@ -22,8 +22,8 @@ pub(super) fn task_def() -> TypeDef {
     TypeDef { name: "Task".into(), supertypes: None, kind: TypeKind::Enum { cases } }
 }
 
-/// What closures are made of beside the functions of the program: `scaled` captures a float, `apply` another closure, and
-/// `stored` changes the array that it captures.
+/// What closures are made of beside the functions of the program: `scaled` captures a float, `apply` another closure,
+/// and `stored` changes the array that it captures.
 pub(super) fn helpers() -> Result<Vec<Function<BBCode>>> {
     let float = Type::FLOAT64;
     let mut scaled = Helper::new("scaled", [Type::FLOAT64]);
@@ -204,7 +204,8 @@ mod tests {
     use crate::mutation_programs::mutation_program;
     use crate::seeds::bytes;
 
-    /// Closures are made beyond those that each function begins with, and applied: a program that applies none says nothing.
+    /// Closures are made beyond those that each function begins with, and applied: a program that applies none says
+    /// nothing.
     #[test]
     fn programs_make_closures_and_apply_them() {
         let (mut more, mut applied) = (0, 0);

@@ -1,5 +1,5 @@
-//! Random programs of loops that are left in the middle, as those are that search for something: a round goes through some of the blocks, in some of which
-//! it may be the last.
+//! Random programs of loops that are left in the middle, as those are that search for something: a round goes through
+//! some of the blocks, in some of which it may be the last.
 
 use arbitrary::{Result, Unstructured};
 use bbcode::{BBCode, BlockId, Ids};
@@ -11,7 +11,8 @@ use super::{Program, Writer, add, float_value, number};
 /// A loop that runs for more rounds than this has searched in vain, which is an error.
 const MOST_ROUNDS: i64 = 12;
 
-/// A random program of one function `f` of two floats: a loop, perhaps with others in it, that is only left from the middle of a round.
+/// A random program of one function `f` of two floats: a loop, perhaps with others in it, that is only left from the
+/// middle of a round.
 ///
 /// # Errors
 ///

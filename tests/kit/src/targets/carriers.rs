@@ -1,5 +1,5 @@
-//! Law 6 for the carriers of reverse mode: the derivative is the same on stacks and with linear maps, specialised or not, of programs that compute with
-//! numbers and of programs that keep floats in memory.
+//! Law 6 for the carriers of reverse mode: the derivative is the same on stacks and with linear maps, specialised or
+//! not, of programs that compute with numbers and of programs that keep floats in memory.
 
 use arbitrary::{Result, Unstructured};
 use exec::Value;

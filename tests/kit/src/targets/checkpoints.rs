@@ -1,4 +1,5 @@
-//! Law 6 for checkpointing: the derivative is the same with it, of programs that compute with numbers and of programs that keep floats in memory.
+//! Law 6 for checkpointing: the derivative is the same with it, of programs that compute with numbers and of programs
+//! that keep floats in memory.
 
 use arbitrary::Unstructured;
 

@@ -1,4 +1,5 @@
-//! The gradient that Rust calls is the one that the interpreter computes, to the last bit: after all passes that make it small and fast.
+//! The gradient that Rust calls is the one that the interpreter computes, to the last bit: after all passes that make
+//! it small and fast.
 
 use arbitrary::{Result, Unstructured};
 use bbkit::Differentiate;
@@ -38,10 +39,11 @@ fn made(u: &mut Unstructured<'_>) -> Result<(Module<IRCode>, Arguments)> {
     Ok((program.module, Box::new(move || program.args.clone())))
 }
 
-/// The law: value and gradient that `module.gradient("f").compile()` gives are those of [`bbkit::gradient`], NaNs being one. `changed` does nothing to what
-/// is compiled, or is a planted bug.
+/// The law: value and gradient that `module.gradient("f").compile()` gives are those of [`bbkit::gradient`], NaNs being
+/// one. `changed` does nothing to what is compiled, or is a planted bug.
 ///
-/// Nothing is said of a program that fails, or that has other arguments than numbers and vectors of `Float64` or `Float32`.
+/// Nothing is said of a program that fails, or that has other arguments than numbers and vectors of `Float64` or
+/// `Float32`.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! Law 6 for derivatives of both modes, against differences and against dual numbers, on programs that compute with numbers, some of
-//! several functions that call each other.
+//! Law 6 for derivatives of both modes, against differences and against dual numbers, on programs that compute with
+//! numbers, some of several functions that call each other.
 
 use arbitrary::{Result, Unstructured};
 use bbcode::BBCode;

@@ -1,5 +1,5 @@
-//! Law 6 for linearization: the differential is what forward mode computes at once, linear, and the transpose of the pullback, of programs that
-//! compute with numbers and of programs that keep floats in memory.
+//! Law 6 for linearization: the differential is what forward mode computes at once, linear, and the transpose of the
+//! pullback, of programs that compute with numbers and of programs that keep floats in memory.
 
 use arbitrary::Unstructured;
 

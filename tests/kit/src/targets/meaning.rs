@@ -1,5 +1,5 @@
-//! Law 6 for every pass alone, and for random sequences of them, on programs that compute with numbers, change memory, throw
-//! and print, or ask of which types their values are; with the types of statements and without.
+//! Law 6 for every pass alone, and for random sequences of them, on programs that compute with numbers, change memory,
+//! throw and print, or ask of which types their values are; with the types of statements and without.
 
 use arbitrary::{Result, Unstructured};
 use bbcode::BBCode;

@@ -1,5 +1,5 @@
-//! Law 6 for derivatives through memory: reverse mode, forward mode and differences agree, and what was changed is as it
-//! was, on programs that keep floats in arrays, references, structs and tuples.
+//! Law 6 for derivatives through memory: reverse mode, forward mode and differences agree, and what was changed is as
+//! it was, on programs that keep floats in arrays, references, structs and tuples.
 
 use arbitrary::Unstructured;
 

@@ -1,5 +1,6 @@
-//! Native code and compact code do what the interpreter does statement by statement: on programs that
-//! compute with numbers, that change memory, throw and print, that ask for types, on loops over arrays, on gradients, and on valid code that makes no sense.
+//! Native code and compact code do what the interpreter does statement by statement: on programs that compute with
+//! numbers, that change memory, throw and print, that ask for types, on loops over arrays, on gradients, and on valid
+//! code that makes no sense.
 
 use arbitrary::{Result, Unstructured};
 use exec::Value;
@@ -106,7 +107,8 @@ fn made(u: &mut Unstructured<'_>) -> Result<Program> {
         let name = derivative.names.value_and_gradient.to_string();
         return Ok(Program { original: module, module: derived, name, args });
     }
-    // Types are trusted, but for what would be another thing in memory: code that is valid and makes no sense must not crash either.
+    // Types are trusted, but for what would be another thing in memory: code that is valid and makes no sense must not
+    // crash either.
     let module = if u.ratio(1, 4)? { mutated(u, &module)? } else { module };
     Ok(Program { original: module.clone(), module, name: "f".into(), args })
 }

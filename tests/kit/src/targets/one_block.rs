@@ -1,4 +1,5 @@
-//! The gradient of a function of one block, which is written as one function at once, is the one that its two passes give.
+//! The gradient of a function of one block, which is written as one function at once, is the one that its two passes
+//! give.
 
 use arbitrary::Unstructured;
 
