@@ -264,6 +264,9 @@ pub enum GradientError {
     /// The function fails on these arguments.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// The function never returns, so that nothing depends on its arguments.
+    #[error("`{0}` never returns")]
+    NeverReturns(Name),
     /// The function gives something that is no number, for all that the listing shows: a global of which it does not
     /// say the value.
     #[error("the value is {0}, which is no number")]
@@ -555,15 +558,16 @@ fn has_identity(value: &Value) -> bool {
 /// # Errors
 ///
 /// [`GradientError`] if the function cannot be differentiated.
-pub fn derivative(
+pub fn gradient_function(
     module: &Module<IRCode>,
     name: &str,
     types: &[Type],
+    options: &Options,
 ) -> Result<(Module<IRCode>, DerivativeNames), GradientError> {
     let name = module.full_name(name);
     let mut module = verified(module, &name)?;
     specialize(&mut module, &name, types)?;
-    let derivative = derive(&mut module, &name, &Options::default())?;
+    let derivative = derive(&mut module, &name, options)?;
     Ok((into_ircode(module)?, derivative.names))
 }
 

@@ -4,11 +4,12 @@ use std::fmt;
 
 use exec::{Machine, Value};
 use ircode::{IRCode, Module};
+use passes::forward_mode;
 
 use crate::check::relative;
 use crate::directions::{Inputs, Prepared, chunk};
 use crate::engine::{Calls, Ran, RunOptions};
-use crate::hvp::{never_returns, second_derivative};
+use crate::hvp::{second_derivative, why_it_fails};
 use crate::jacobian::fill_column;
 use crate::table::table;
 use crate::{GradientError, JacobianOptions};
@@ -92,10 +93,10 @@ pub fn hessian(
     let inputs = Inputs::new(&prepared, name, args, options.limits)?;
     let columns = inputs.count();
     let chunk = chunk(columns, options.chunk);
-    let derived = second_derivative(prepared.code.clone(), name, prepared.with_respect_to(), chunk)?;
-    let Some((derived, names)) = derived else {
-        return Err(never_returns(&prepared.module, name, args, options.limits));
-    };
+    let directional = forward_mode::Options { with_respect_to: prepared.with_respect_to(), directions: chunk };
+    let derived = second_derivative(prepared.code.clone(), name, &directional);
+    let (derived, names) =
+        derived.map_err(|error| why_it_fails(error, &prepared.module, name, args, options.limits))?;
     let machine = Machine::with_limits(&derived, options.limits);
     let engine = RunOptions { limits: options.limits, engine: options.engine };
     let mut output = |_: &str| ();

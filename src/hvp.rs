@@ -95,9 +95,8 @@ pub fn hvp_with(
     check_arity(module, name, args.len())?;
     let types: Vec<Type> = args.iter().map(Value::type_of).collect();
     let limits = options.limits;
-    let Some((derived, names)) = hessian_function(module, name, &types, 1)? else {
-        return Err(never_returns(module, name, args, limits));
-    };
+    let derived = hessian_function(module, name, &types, &forward_mode::Options::default());
+    let (derived, names) = derived.map_err(|error| why_it_fails(error, module, name, args, limits))?;
     let machine = Machine::with_limits(&derived, limits);
     let mut all = packed(&machine, module, name, args)?;
     // The vector may be the arguments themselves, which the function may change.
@@ -119,16 +118,26 @@ pub fn hvp_with(
     Ok(Hvp { value, gradient, product, module: derived, names, ran })
 }
 
-/// A function that never returns has no derivative: it fails before.
-pub(crate) fn never_returns(module: &Module<IRCode>, name: &str, args: &[Value], limits: Limits) -> GradientError {
-    match Machine::with_limits(module, limits).call(name, args) {
-        Ok(value) => GradientError::NoNumber(value.to_string()),
-        Err(error) => error.into(),
+/// The error of a function on these arguments, where this one says that it never returns.
+pub(crate) fn why_it_fails(
+    error: GradientError,
+    module: &Module<IRCode>,
+    name: &str,
+    args: &[Value],
+    limits: Limits,
+) -> GradientError {
+    match error {
+        GradientError::NeverReturns(_) => match Machine::with_limits(module, limits).call(name, args) {
+            Ok(value) => GradientError::NoNumber(value.to_string()),
+            Err(error) => error.into(),
+        },
+        error => error,
     }
 }
 
-/// The module with the derivative of a function's gradient in so many directions at once; `None` if the function never
-/// returns. `types` are those of the arguments from `_2` on, for those that the function does not declare.
+/// The module with the derivative of a function's gradient in directions, and what its functions are called: to be run
+/// by a machine of the caller's own. `types` are those of the arguments from `_2` on, for those that the function does
+/// not declare; the gradient is with respect to the arguments of the options, too.
 ///
 /// # Errors
 ///
@@ -137,27 +146,26 @@ pub fn hessian_function(
     module: &Module<IRCode>,
     name: &str,
     types: &[Type],
-    directions: usize,
-) -> Result<Option<(Module<IRCode>, HessianNames)>, GradientError> {
+    options: &forward_mode::Options,
+) -> Result<(Module<IRCode>, HessianNames), GradientError> {
     let name = module.full_name(name);
     let mut module: Module<BBCode> = verified(module, &name)?;
     specialize(&mut module, &name, types)?;
-    second_derivative(module, &name, None, directions)
+    second_derivative(module, &name, options)
 }
 
-/// As [`hessian_function`], for a function whose types are known, with respect to some of its arguments.
+/// As [`hessian_function`], for a function whose types are known.
 pub(crate) fn second_derivative(
     mut module: Module<BBCode>,
     name: &Name,
-    with_respect_to: Option<Vec<usize>>,
-    directions: usize,
-) -> Result<Option<(Module<IRCode>, HessianNames)>, GradientError> {
-    let options = reverse_mode::Options { with_respect_to: with_respect_to.clone(), ..Default::default() };
-    let reverse = reverse_mode::derive(&mut module, name, &options)?.names;
+    options: &forward_mode::Options,
+) -> Result<(Module<IRCode>, HessianNames), GradientError> {
+    let with_respect_to = options.with_respect_to.clone();
+    let of_gradient = reverse_mode::Options { with_respect_to, ..Default::default() };
+    let reverse = reverse_mode::derive(&mut module, name, &of_gradient)?.names;
     if module.function(&reverse.value_and_gradient).is_none() {
-        return Ok(None);
+        return Err(GradientError::NeverReturns(name.clone()));
     }
-    let options = forward_mode::Options { with_respect_to, directions };
-    let directional = forward_mode::differentiate(&mut module, &reverse.value_and_gradient, &options)?;
-    Ok(Some((into_ircode(module)?, HessianNames { reverse, directional })))
+    let directional = forward_mode::differentiate(&mut module, &reverse.value_and_gradient, options)?;
+    Ok((into_ircode(module)?, HessianNames { reverse, directional }))
 }

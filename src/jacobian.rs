@@ -11,7 +11,7 @@ use crate::GradientError;
 use crate::directions::{Inputs, Prepared, chunk};
 use crate::engine::{Calls, Engine, Ran, RunOptions, run};
 use crate::gradient::{into_ircode, run_error, shape_error};
-use crate::hvp::never_returns;
+use crate::hvp::why_it_fails;
 use crate::table::table;
 
 /// How a Jacobian is computed.
@@ -181,7 +181,8 @@ pub fn jacobian(
     };
     let (derived, derivative) = derived;
     if derived.function(&derivative).is_none() {
-        return Err(never_returns(&prepared.module, name, args, options.limits));
+        let error = GradientError::NeverReturns(name.clone());
+        return Err(why_it_fails(error, &prepared.module, name, args, options.limits));
     }
     let chunk = if mode == Mode::Forward { chunk(columns, options.chunk) } else { 1 };
     let mut matrix = vec![vec![0.0; columns]; rows.len()];

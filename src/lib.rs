@@ -35,8 +35,8 @@ pub use dot::dot;
 pub use engine::{Engine, EngineError, Ran, RunOptions, run, run_with_output};
 pub use gradient::{
     Carrier, Gradient, GradientError, GradientOptions, GradientStatistics, Savings, SavingsReport, SavingsRow, Seed,
-    WrtError, derivative, gradient, gradient_statistics, gradient_with, into_bbcode, into_ircode, savings_report,
-    specialized, to_bbcode, to_ircode, vjp, vjp_with,
+    WrtError, gradient, gradient_function, gradient_statistics, gradient_with, into_bbcode, into_ircode,
+    savings_report, specialized, to_bbcode, to_ircode, vjp, vjp_with,
 };
 pub use hessian::{Hessian, hessian};
 pub use hvp::{HessianNames, Hvp, hessian_function, hvp, hvp_with};

@@ -214,7 +214,7 @@ function f(p::Point, t::Tuple{Float64, Int64, Float64})::Float64
 end
 ";
     let module = parse_module(text).unwrap().module;
-    let (derived, names) = bbkit::derivative(&module, "f", &[]).unwrap();
+    let (derived, names) = bbkit::gradient_function(&module, "f", &[], &Default::default()).unwrap();
     let pullback = derived.function(&names.pullback).unwrap();
     let listing = bbkit::ircode::print_function(pullback, bbkit::ircode::Style::Julia);
     assert!(!listing.contains("slot") && !listing.contains("stack"), "{listing}");

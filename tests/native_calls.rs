@@ -21,7 +21,8 @@ fn gradient(name: &str) -> (Program, String) {
     let module: Module<IRCode> = from_json(&fs::read_to_string(path).unwrap()).unwrap();
     let function = module.functions()[0].name.clone();
     let vector = Type::array(Type::FLOAT64, 1);
-    let (derived, names) = bbkit::derivative(&module, &function, &[vector.clone(), vector, Type::INT64]).unwrap();
+    let types = [vector.clone(), vector, Type::INT64];
+    let (derived, names) = bbkit::gradient_function(&module, &function, &types, &Default::default()).unwrap();
     let name = names.value_and_gradient.to_string();
     (Program::compile(&derived, &[&name], Limits::default()).unwrap(), name)
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should stop")]
 
-use bbkit::{derivative, jvp};
+use bbkit::{gradient_function, jvp};
 use exec::{Machine, Value};
 use ircode::{IRCode, Module, Type, parse_module};
 
@@ -62,7 +62,7 @@ end
 fn hessian_product(name: &str, args: &[Value], direction: &[Value]) -> (Vec<Value>, Vec<Value>) {
     let module = parse_module(TEXT).unwrap().module;
     let types: Vec<Type> = args.iter().map(Value::type_of).collect();
-    let (module, names) = derivative(&module, name, &types).unwrap();
+    let (module, names) = gradient_function(&module, name, &types, &Default::default()).unwrap();
     let result = jvp(&module, &names.value_and_gradient, args, &[direction.to_vec()], Default::default()).unwrap();
     for function in result.module.functions() {
         function.body.verify().unwrap();
