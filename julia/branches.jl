@@ -137,9 +137,13 @@ function leave_dead_ways_out!(ir)
         phi = rows.stmts[i]
         phi isa Core.PhiNode || continue
         kept = [k for (k, edge) in enumerate(phi.edges) if edge in blocks[number].preds]
-        length(kept) < length(phi.edges) && all(k -> isassigned(phi.values, k), kept) || continue
-        rows.stmts[i] = Core.PhiNode(phi.edges[kept], phi.values[kept])
-        rows.types[i] = typeintersect(CC.widenconst(rows.types[i]), Union{argument_types(ir, rows, phi.values[kept])...})
+        length(kept) < length(phi.edges) || continue
+        # A value that was not assigned stays so.
+        values = Vector{Any}(undef, length(kept))
+        foreach(j -> isassigned(phi.values, kept[j]) && (values[j] = phi.values[kept[j]]), 1:length(kept))
+        phi = rows.stmts[i] = Core.PhiNode(phi.edges[kept], values)
+        parts = argument_types(ir, rows, assigned_values(phi))
+        isempty(parts) || (rows.types[i] = typeintersect(CC.widenconst(rows.types[i]), Union{parts...}))
     end
     # What φs take now may decide others.
     leave_dead_ways_out!(ir)

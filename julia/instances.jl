@@ -472,7 +472,7 @@ hasfield_of(@nospecialize(ty), field::Int) = isconcretetype(ty) && 1 <= field <=
 hasfield_of(@nospecialize(ty), field::Symbol) = isconcretetype(ty) && field in fieldnames(ty)
 
 """
-Notes what is put in boxes and in arrays of abstract types, and of which types calls are where that may be called or passed. Whether there was something new.
+Notes what is put in boxes and in arrays and fields of abstract types, and of which types calls are where that may be called or passed. Whether there was something new.
 """
 function note_kept!(ir, instances::Instances)
     rows, known = columns(ir), (length(instances.kept), length(instances.calls_of_unknown))
@@ -480,6 +480,7 @@ function note_kept!(ir, instances::Instances)
     for stmt in rows.stmts
         stmt isa GlobalRef && note_elements!(instances, stmt)
         is_made_by_call(stmt) && !is_one_type(known_object(stmt.args[3])) && foreach(note, argument_types(ir, rows, stmt.args[4:end]))
+        Meta.isexpr(stmt, :new) && foreach(note, argument_types(ir, rows, kept_in_fields(stmt)))
         Meta.isexpr(stmt, :call) || continue
         foreach(x -> x isa GlobalRef && note_elements!(instances, x), stmt.args)
         value = kept_value(ir, rows, stmt)
@@ -510,6 +511,13 @@ function kept_value(ir, rows::Columns, stmt::Expr)
     is_store(stmt) || return nothing
     array = argument_type(ir, rows, stmt.args[3])
     return array isa DataType && array <: Array && !is_one_type(eltype(array)) ? stmt.args[4] : nothing
+end
+
+"What is put in fields that may hold values of several types, where an object is made."
+function kept_in_fields(stmt::Expr)
+    made, operands = known_object(stmt.args[1]), stmt.args[2:end]
+    made isa DataType && isconcretetype(made) || return Any[]
+    return Any[operands[k] for k in 1:min(length(operands), fieldcount(made)) if !is_one_type(fieldtype(made, k))]
 end
 
 may_be_called(@nospecialize(ty)) = ty <: Function || ty isa DataType && isstructtype(ty)

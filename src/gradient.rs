@@ -78,9 +78,8 @@ pub(crate) fn verified(module: &Module<IRCode>, name: &Name) -> Result<Module<BB
         RuleTable::of_module(&module)?;
     }
     for function in visited.iter().filter_map(|name| module.function(name)) {
-        if let Some((id, gives)) = infer_types::misdeclared(&function.body, &module) {
+        if let Some((id, declares, gives)) = infer_types::misdeclared(function, &module) {
             let position = function.body.all_insts().position(|(other, _)| other == id).unwrap_or_default();
-            let declares = function.body.inst(id).map_or(Type::Untyped, |inst| inst.ty.clone());
             let statement = SSAValue::from_index(position);
             return Err(GradientError::Misdeclared { function: function.name.clone(), statement, declares, gives });
         }
@@ -246,7 +245,8 @@ pub enum GradientError {
     /// A rule of the module is not of the right form, or there is nothing that it is for.
     #[error(transparent)]
     Rule(#[from] RuleError),
-    /// A statement declares another number type than follows from its operands.
+    /// A statement declares another number type than follows from its operands, or returns or passes on what is not of
+    /// the type that is declared for it.
     #[error("`{function}`, {statement}: it declares {declares}, but gives {gives}")]
     Misdeclared {
         /// The function.

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 use bbcode::{BBCode, BlockId, Ids, InstId};
 use ircode::primitives::{Primitive, ResultType};
-use ircode::{Callee, Head, Instruction, Module, Operand, ScalarType, Stmt, Type};
+use ircode::{Callee, Function, Head, Instruction, Module, Operand, ScalarType, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
@@ -230,9 +230,11 @@ fn is_open(module: &Module<BBCode>, inst: &Instruction<Ids>) -> bool {
     (inst.ty.is_unknown() || is_abstract(module, &inst.ty)) && !inst.stmt.is_terminator()
 }
 
-/// A statement that declares another number type than follows from its operands, itself or in a tuple or an array: one
-/// of the two is a float, so that a derivative would be made, or not, of what is not there. With the type that follows.
-pub fn misdeclared(bb: &BBCode, module: &Module<BBCode>) -> Option<(InstId, Type)> {
+/// A statement that declares another number type than follows from its operands, itself or in a tuple or an array, or
+/// that returns or passes on what is not of the type declared for it: one of the two is a float, so that a derivative
+/// would be made, or not, of what is not there. With the type that is declared, and the one that follows.
+pub fn misdeclared(function: &Function<BBCode>, module: &Module<BBCode>) -> Option<(InstId, Type, Type)> {
+    let bb = &function.body;
     // Of code that is never reached nobody asks for the derivative, and passes may have put other constants there.
     let reached = OnceCell::new();
     let is_reached = |block: BlockId| {
@@ -242,15 +244,23 @@ pub fn misdeclared(bb: &BBCode, module: &Module<BBCode>) -> Option<(InstId, Type
     };
     bb.blocks().find_map(|block| {
         bb.insts(block).find_map(|(id, inst)| {
-            if inst.stmt.is_terminator() || inst.ty.is_unknown() {
-                return None;
-            }
-            // This is asked of every statement of what is differentiated: most are calls of primitives.
-            let gives = match module.primitive_call(&inst.stmt) {
-                Some((primitive, args)) => primitive_type(bb, module, primitive, args)?,
-                None => result_type(bb, module, inst)?,
+            let found = match &inst.stmt {
+                Stmt::Return(ret) => Some((function.result.clone(), bb.operand_type(ret.value.as_ref()?))),
+                stmt if stmt.is_terminator() => None,
+                // This is asked of every statement of what is differentiated: most are calls of primitives.
+                stmt => match module.primitive_call(stmt) {
+                    Some((primitive, args)) if !inst.ty.is_unknown() => {
+                        Some((inst.ty.clone(), primitive_type(bb, module, primitive, args)?))
+                    }
+                    Some(_) => None,
+                    None => match wrongly_passed(bb, module, stmt) {
+                        None if !inst.ty.is_unknown() => Some((inst.ty.clone(), result_type(bb, module, inst)?)),
+                        wrong => wrong,
+                    },
+                },
             };
-            (contradicts(&inst.ty, &gives) && is_reached(block)).then_some((id, gives))
+            let found = found.filter(|(declared, gives)| contradicts(declared, gives) && is_reached(block));
+            found.map(|(declared, gives)| (id, declared, gives))
         })
     })
 }
@@ -258,6 +268,12 @@ pub fn misdeclared(bb: &BBCode, module: &Module<BBCode>) -> Option<(InstId, Type
 /// Whether no value is of both types, for the numbers in them, of which one is a float.
 fn contradicts(declared: &Type, found: &Type) -> bool {
     match (declared, found) {
+        (Type::Union(members), other) | (other, Type::Union(members)) => {
+            !members.is_empty() && members.iter().all(|member| contradicts(member, other))
+        }
+        // What is declared to be a number, and is none, has no derivative, nor would one be made.
+        (declared, Type::Scalar(found)) if is_no_scalar(declared) => found.is_float(),
+        (Type::Scalar(_), Type::Tuple(found)) => found.iter().any(is_float),
         (Type::Scalar(declared), Type::Scalar(found)) => declared != found && (declared.is_float() || found.is_float()),
         (Type::Tuple(declared), Type::Tuple(found)) => {
             declared.len() == found.len()
@@ -266,6 +282,33 @@ fn contradicts(declared: &Type, found: &Type) -> bool {
         (Type::Array(declared), Type::Array(found)) => contradicts(&declared.element, &found.element),
         _ => false,
     }
+}
+
+fn is_float(ty: &Type) -> bool {
+    ty.as_scalar().is_some_and(|ty| ty.is_float())
+}
+
+/// Whether no value of a type is a number, nor holds any. What arrays and tuples give for indices that are no numbers is
+/// not known so well.
+fn is_no_scalar(ty: &Type) -> bool {
+    match ty {
+        Type::Nothing | Type::String | Type::Symbol => true,
+        Type::Named(name) => matches!(name.as_str(), "Missing" | "Base.Missing"),
+        _ => false,
+    }
+}
+
+/// The type of a parameter, and that of what a call of a function of the module passes for it, of which no value is of
+/// both.
+fn wrongly_passed(bb: &BBCode, module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Option<(Type, Type)> {
+    let (_, args) = stmt.as_call()?;
+    let Some(Callee::Function(target)) = module.called(stmt) else { return None };
+    let target = module.functions().get(target)?;
+    let own = target.body.argtypes.len().saturating_sub(usize::from(target.varargs));
+    let parameters = target.body.argtypes.get(1..own)?;
+    let passed = parameters.iter().zip(args).map(|(declared, arg)| (declared, bb.operand_type(arg)));
+    let mut wrong = passed.filter(|(declared, gives)| contradicts(declared, gives));
+    wrong.next().map(|(declared, gives)| (declared.clone(), gives))
 }
 
 /// The type of a statement's result; `None` if it does not follow from what is known.

@@ -4,6 +4,7 @@ use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use hashbrown::HashSet;
 use ircode::{Callee, Constant, Head, Instruction, Module, NewInstruction, Operand, Stmt, Type};
 
+use crate::link_methods::function_called;
 use crate::manager::Context;
 use crate::{PassError, PassResult, copy_elements};
 
@@ -62,9 +63,10 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     Ok(true)
 }
 
-/// Whether a statement calls something by a name of which nothing is known.
+/// Whether a statement calls something of which nothing is known: neither by its name nor by that of its instance, which
+/// is another one where a constant is called or where the dump has a function of its own in the place of the library's.
 fn is_unknown(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
-    if module.primitive_call(stmt).is_some() {
+    if module.primitive_call(stmt).is_some() || function_called(module, stmt).is_some() {
         return false;
     }
     match (module.called(stmt), stmt) {

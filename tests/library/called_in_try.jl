@@ -127,6 +127,96 @@ module CalledInTry
         end
         return s
     end
+
+    # What `finally` does, one in another or in a handler: which exception is being handled afterwards is known by the way.
+    function thrown_again_behind_a_finally(x)
+        try
+            try
+                x > 1 && throw(DomainError(x))
+                return x
+            catch
+                y = 0.0
+                try; y = x^2; finally; y += 1; end
+                rethrow()
+            end
+        catch e
+            return e isa DomainError ? 3x : x
+        end
+    end
+    function caught_around_finally_around_finally(x)
+        s = x
+        try
+            try
+                s *= x
+                x > 1 && error("a")
+            catch
+                try; s += x; finally; s *= 2; end
+                s > 100 && return s
+                rethrow()
+            finally
+                s += 1
+            end
+        catch e
+            s *= e isa ErrorException ? 3 : 5
+        finally
+            s *= x
+        end
+        return s
+    end
+    function finally_in_catches_of_a_loop(x, n)
+        s = x
+        for i in 1:3
+            try
+                try
+                    i == n && throw(ArgumentError("n"))
+                    s *= x
+                finally
+                    s += i
+                end
+            catch e
+                s *= e isa ArgumentError ? 2 : 7
+            finally
+                s += x
+            end
+        end
+        return s
+    end
+    returned_through_two_finally(x) = try return try x^2 finally x end finally x end
+    function set_in_one_finally_of_two(x) try y = try x^2 finally x end; return y finally x end end
+    function returned_through_two_finally_or_not(x) try try x > 1 && return x^2 finally x end finally x end; x end
+    function catch_and_finally_twice(x, n) try; try; x *= 2; n > 5 && error(); catch; x = 1.0; finally; x += 1; end; catch; x = 2x; finally; x *= 1.1; end; x end
+    function thrown_through_two_finally(x)
+        s = x
+        try
+            try
+                try; s *= x; x > 1 && throw(DomainError(x)); finally; s += 1; end
+            finally
+                s *= 2
+            end
+        catch e
+            s += e isa DomainError ? x^2 : 0.0
+        end
+        s
+    end
+    function thrown_again_behind_another_handler(x)
+        s = x
+        try
+            throw(DomainError(x))
+        catch
+            try
+                try; s *= x; finally; s += 1; end
+                x > 1 && throw(ArgumentError("b"))
+            catch e
+                s *= e isa ArgumentError ? 5 : 7
+            end
+            try
+                rethrow()
+            catch e
+                s *= e isa DomainError ? 11 : 13
+            end
+        end
+        s
+    end
 end
 @case("functions_called_in_try", (x, n) -> CalledInTry.one_of_functions(x, n), 0.5, 1)
 @case("functions_that_throw_in_try", (x, n) -> CalledInTry.one_of_functions(x, n), 1.5, 2)
@@ -141,3 +231,33 @@ end
 @case("counted_before_it_throws", x -> CalledInTry.counted_before_it_throws(x), 1.5)
 @case("changed_by_a_closure_of_the_block", x -> CalledInTry.changed_by_a_closure_of_the_block(x), 1.5)
 @case("changed_again_by_the_handler", x -> CalledInTry.changed_again_by_the_handler(x), 1.1)
+@case("thrown_again_behind_a_finally", x -> CalledInTry.thrown_again_behind_a_finally(x), 1.3)
+@case("thrown_again_behind_a_finally_else", x -> CalledInTry.thrown_again_behind_a_finally(x), 0.7)
+@case("caught_around_finally_around_finally", x -> CalledInTry.caught_around_finally_around_finally(x), 1.3)
+@case("caught_around_finally_around_finally_else", x -> CalledInTry.caught_around_finally_around_finally(x), 0.7)
+@case("finally_in_catches_of_a_loop", (x, n) -> CalledInTry.finally_in_catches_of_a_loop(x, n), 1.3, 2)
+@case("finally_in_catches_of_a_loop_else", (x, n) -> CalledInTry.finally_in_catches_of_a_loop(x, n), 1.3, 4)
+@case("returned_through_two_finally", x -> CalledInTry.returned_through_two_finally(x), 1.3)
+@case("set_in_one_finally_of_two", x -> CalledInTry.set_in_one_finally_of_two(x), 1.3)
+@case("returned_through_two_finally_or_not", x -> CalledInTry.returned_through_two_finally_or_not(x), 1.3)
+@case("returned_through_two_finally_or_not_else", x -> CalledInTry.returned_through_two_finally_or_not(x), 0.3)
+@case("catch_and_finally_twice", (x, n) -> CalledInTry.catch_and_finally_twice(x, n), 1.3, 3)
+@case("catch_and_finally_twice_else", (x, n) -> CalledInTry.catch_and_finally_twice(x, n), 1.3, 6)
+@case("thrown_through_two_finally", x -> CalledInTry.thrown_through_two_finally(x), 1.3)
+@case("thrown_through_two_finally_else", x -> CalledInTry.thrown_through_two_finally(x), 0.3)
+@case("thrown_again_behind_another_handler", x -> CalledInTry.thrown_again_behind_another_handler(x), 1.3)
+@case("thrown_again_behind_another_handler_else", x -> CalledInTry.thrown_again_behind_another_handler(x), 0.3)
+
+# A variable that is assigned on one way only, and a loop behind it whose end Julia knows.
+function assigned_on_one_way(x)
+    s = x
+    if x > 1
+        y = x
+        for k in 1:3
+            s += k * y
+        end
+    end
+    s + (x > 1 ? y : x)
+end
+@case("assigned_on_one_way", x -> assigned_on_one_way(x), 1.3)
+@case("not_assigned_on_the_other_way", x -> assigned_on_one_way(x), 0.3)

@@ -10,7 +10,7 @@ foreach(name -> include_string(Library, read(joinpath(@__DIR__, name), String), 
 using .Library: FUNCTIONS
 const DUMPS = ["library.json" => FUNCTIONS[:]]
 # Those that put much in arrays of the same types, of which a dump knows what it puts in them.
-for name in ["mixed_containers", "called_in_try", "integers_among_floats"]
+for name in ["mixed_containers", "called_in_try", "integers_among_floats", "objects_of_objects"]
     before = length(FUNCTIONS)
     include_string(Library, read(joinpath(@__DIR__, "$name.jl"), String), "$name.jl")
     push!(DUMPS, "$name.json" => FUNCTIONS[before+1:end])

@@ -420,7 +420,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                     let (value, defined) = match &taken {
                         Some(operand) => {
                             let (value, defined) = self.peek(ir, operand)?;
-                            (Some(self.convert(value, &held.layout)?), defined)
+                            (Some(self.convert_if_there(value, defined, &held.layout)?), defined)
                         }
                         None => (None, None),
                     };

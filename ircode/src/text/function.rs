@@ -236,7 +236,10 @@ impl<'v, 'a> Listing<'v, 'a> {
 
     fn write(&self, out: &mut dyn Write) -> fmt::Result {
         let mut last_line = 0;
+        let last_filled = self.view.blocks.iter().rposition(|block| !block.statements.is_empty());
         for (number, block) in self.view.blocks.iter().enumerate() {
+            // Julia prints nothing for a block without statements. A gap in the numbers shows it, but not at the ends.
+            let is_shown = self.style == Style::Bbkit || number == 0 || Some(number) > last_filled;
             // Each row with its line number: that of a statement stands beside what is pending before it.
             let mut rows = Vec::new();
             for index in block.statements.clone() {
@@ -253,7 +256,7 @@ impl<'v, 'a> Listing<'v, 'a> {
             let virtual_counted = if block.preds.len() <= 1 { '─' } else { '┄' };
             let rules = "─".repeat(self.block_width.saturating_sub(number.len()));
             let header = format!("{number} {virtual_counted}{rules}");
-            if rows.is_empty() && self.style == Style::Bbkit {
+            if rows.is_empty() && is_shown {
                 self.write_line_number(out, 0)?;
                 writeln!(out, "{header}")?;
             }

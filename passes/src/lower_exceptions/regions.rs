@@ -1,4 +1,4 @@
-//! Which handler takes the exceptions of a block, and which exceptions are being handled there.
+//! Which handler takes the exceptions of a block, and whether an exception is being handled there.
 
 use bbcode::{BBCode, BlockId, Ids, InstId};
 use hashbrown::HashMap;
@@ -18,31 +18,40 @@ enum Entered {
 struct Here {
     /// The handlers that have been entered, the innermost last.
     entered: Vec<Entered>,
-    /// The statements that entered the handlers of which the exceptions are being handled, the latest last.
-    handled: Vec<InstId>,
+    /// Whether an exception may be being handled. Behind a `finally` it may still be, if there was one.
+    handled: bool,
 }
 
-/// By block, as far as they are reached.
-#[derive(Debug)]
-pub(super) struct Regions(HashMap<BlockId, Here>);
+/// What holds in the blocks that are reached.
+#[derive(Debug, Default)]
+pub(super) struct Regions {
+    blocks: HashMap<BlockId, Here>,
+    /// By the statement that enters a handler, whether an exception may be being handled there.
+    enters: HashMap<InstId, bool>,
+}
 
 impl Regions {
     /// As error, a block to which several ways lead with different handlers, or of which a handler is entered or left
     /// in the middle.
     pub(super) fn of(bb: &BBCode) -> Result<Regions, BlockId> {
-        let mut found: HashMap<BlockId, Here> = HashMap::new();
+        let mut regions = Regions::default();
+        // What is known of enters grows, too, and with it what is known behind what ends their exceptions.
+        while regions.go(bb)? {}
+        Ok(regions)
+    }
+
+    /// Goes through the blocks once. True if more may be being handled at an enter than was known before.
+    fn go(&mut self, bb: &BBCode) -> Result<bool, BlockId> {
+        let mut grown = false;
+        self.blocks.clear();
         let mut work: Vec<(BlockId, Here)> = bb.entry().map(|entry| (entry, Here::default())).into_iter().collect();
         while let Some((block, here)) = work.pop() {
-            let here = match found.get(&block) {
+            match self.blocks.get(&block) {
                 Some(known) if known.entered != here.entered => return Err(block),
-                Some(known) if is_part(&here.handled, &known.handled) => continue,
-                // Behind a `finally` it is still being handled if there was one: in a loop, that of the round before,
-                // too.
-                Some(known) if is_part(&known.handled, &here.handled) => here,
-                Some(_) => return Err(block),
-                None => here,
-            };
-            found.insert(block, here.clone());
+                Some(known) if known.handled || !here.handled => continue,
+                _ => {}
+            }
+            self.blocks.insert(block, here.clone());
             let mut on = here;
             let mut insts = bb.insts(block).peekable();
             while let Some((id, inst)) = insts.next() {
@@ -50,14 +59,15 @@ impl Regions {
                 match &inst.stmt {
                     Stmt::Enter(_) if !ends => return Err(block),
                     Stmt::Enter(enter) => {
+                        let known = self.enters.entry(id).or_default();
+                        grown |= on.handled && !*known;
+                        *known |= on.handled;
                         let caught = enter.catch_dest.map(|catch| {
                             let mut caught = on.clone();
                             if catch_block_leaves(bb, catch) {
                                 caught.entered.push(Entered::Idle);
                             }
-                            // In a loop it may be the second time, with the first one not yet over.
-                            forget(&mut caught.handled, Some(id));
-                            caught.handled.push(id);
+                            caught.handled = true;
                             (catch, caught)
                         });
                         on.entered.push(if caught.is_some() { Entered::Catching(id) } else { Entered::Idle });
@@ -69,7 +79,7 @@ impl Regions {
                         }
                         on.entered.truncate(on.entered.len().saturating_sub(left(bb, &expr.args)));
                     }
-                    Stmt::Expr(expr) if expr.head == Head::PopException => pop(&mut on.handled, &expr.args),
+                    Stmt::Expr(expr) if expr.head == Head::PopException => self.pop(&mut on.handled, &expr.args),
                     _ => {}
                 }
             }
@@ -80,52 +90,52 @@ impl Regions {
             let next = bb.successors(block).into_iter().filter(|next| Some(*next) != catch);
             work.extend(next.map(|next| (next, on.clone())));
         }
-        Ok(Regions(found))
+        Ok(grown)
+    }
+
+    /// What is being handled when an exception is over: what was when its handler was entered.
+    fn pop(&self, handled: &mut bool, args: &[Operand<Ids>]) {
+        if let Some(at_enter) = ended(args).and_then(|enter| self.enters.get(&enter)) {
+            *handled = *at_enter;
+        }
     }
 
     /// Whether a block is reached.
     pub(super) fn reaches(&self, block: BlockId) -> bool {
-        self.0.contains_key(&block)
+        self.blocks.contains_key(&block)
     }
 
     /// The statement that entered the handler which takes the exceptions of a block, if one does.
     pub(super) fn handler(&self, block: BlockId) -> Option<InstId> {
-        let entered = &self.0.get(&block)?.entered;
+        let entered = &self.blocks.get(&block)?.entered;
         entered.iter().rev().find_map(|handler| match handler {
             Entered::Catching(enter) => Some(*enter),
             Entered::Idle => None,
         })
     }
 
-    /// The statement that entered the handler of which the exception is the current one at a statement of a block.
-    pub(super) fn handled(&self, bb: &BBCode, block: BlockId, at: InstId) -> Option<InstId> {
-        let mut handled = self.0.get(&block)?.handled.clone();
+    /// Whether an exception may be being handled where this statement enters a handler.
+    pub(super) fn is_entered_while_handling(&self, enter: InstId) -> bool {
+        self.enters.get(&enter).is_some_and(|handled| *handled)
+    }
+
+    /// Whether an exception may be being handled at a statement of a block.
+    pub(super) fn is_handling(&self, bb: &BBCode, block: BlockId, at: InstId) -> bool {
+        let mut handled = self.blocks.get(&block).is_some_and(|here| here.handled);
         for (_, inst) in bb.insts(block).take_while(|(id, _)| *id != at) {
             if let Stmt::Expr(expr) = &inst.stmt
                 && expr.head == Head::PopException
             {
-                pop(&mut handled, &expr.args);
+                self.pop(&mut handled, &expr.args);
             }
         }
-        handled.last().copied()
+        handled
     }
 }
 
-fn pop(handled: &mut Vec<InstId>, args: &[Operand<Ids>]) {
-    forget(handled, args.first().and_then(Operand::as_value));
-}
-
-/// Whether all exceptions of one list are in the other, in the same order.
-fn is_part(some: &[InstId], all: &[InstId]) -> bool {
-    let mut rest = all.iter();
-    some.iter().all(|exception| rest.any(|other| other == exception))
-}
-
-/// Forgets the exception of a handler, and those that came later.
-fn forget(handled: &mut Vec<InstId>, token: Option<InstId>) {
-    if let Some(place) = handled.iter().rposition(|enter| Some(*enter) == token) {
-        handled.truncate(place);
-    }
+/// The statement that entered the handler of the exception that ends with a `pop_exception` of these operands.
+pub(super) fn ended(args: &[Operand<Ids>]) -> Option<InstId> {
+    args.first().and_then(Operand::as_value)
 }
 
 /// Whether a catch block starts by leaving its handler, as it does up to Julia 1.10.

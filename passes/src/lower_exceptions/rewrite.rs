@@ -2,10 +2,10 @@
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId, OddEdges};
 use hashbrown::{HashMap, HashSet};
-use ircode::{Constant, Head, LineInfo, Name, Names, NewInstruction, Operand, Stmt, Type};
+use ircode::{Constant, Head, Instruction, LineInfo, Name, Names, NewInstruction, Operand, Stmt, Type};
 
 use super::probes::Tried;
-use super::regions::Regions;
+use super::regions::{Regions, ended};
 use super::stand_ins::{anything, stand_in};
 use super::throwing::Throws;
 use super::{Lowering, NAME, failure, probes};
@@ -28,8 +28,6 @@ struct Site {
     inst: InstId,
     throws: Throws,
     target: Target,
-    /// The handler of which the exception was the current one.
-    handled: Option<InstId>,
 }
 
 /// What is known of a function that is being rewritten.
@@ -39,9 +37,10 @@ struct Rewriter<'l, 'm> {
     /// As it was, where errors are told of.
     original: &'l BBCode,
     bb: BBCode,
-    /// By the statement that entered a handler, where its exceptions go, and the variable with the exception, if
-    /// somebody asks for it.
-    landings: HashMap<InstId, (BlockId, Option<InstId>)>,
+    /// By the statement that entered a handler, where its exceptions go.
+    landings: HashMap<InstId, BlockId>,
+    /// The variable with the exception that is being handled, if somebody asks for it.
+    current: Option<InstId>,
     /// The type of what the function returns, if it returns exceptions.
     returns: Option<Type>,
     /// The variables that were made of φᶜs.
@@ -59,8 +58,16 @@ pub(super) fn rewrite(
     let mut bb = body.clone();
     bb.name_phi_edges();
     bb.remove_unreachable_blocks();
-    let mut rewriter =
-        Rewriter { lowering, function, original: body, bb, landings: HashMap::new(), returns, stored: Vec::new() };
+    let mut rewriter = Rewriter {
+        lowering,
+        function,
+        original: body,
+        bb,
+        landings: HashMap::new(),
+        current: None,
+        returns,
+        stored: Vec::new(),
+    };
     rewriter.run()?;
     let (mut bb, module, stored) = (rewriter.bb, rewriter.lowering.module, rewriter.stored);
     let context = Context { module, function };
@@ -103,10 +110,12 @@ impl Rewriter<'_, '_> {
             self.return_outcomes()?;
         }
         self.make_landings()?;
-        for (exception, enter) in asked {
-            let slot = self.landings.get(&enter).and_then(|(_, slot)| *slot);
-            let Some(slot) = slot else { return Err(self.error(exception, "no exception is being handled here")) };
-            self.put(exception, own("slot_get", [Operand::Value(slot)]))?;
+        if self.lowering.carries {
+            self.keep_exceptions(&regions)?;
+        }
+        for exception in asked {
+            let get = self.current_exception(exception)?;
+            self.put(exception, get)?;
         }
         let cuts = self.cut(&sites)?;
         for (site, (block, rest)) in sites.into_iter().zip(cuts) {
@@ -132,25 +141,24 @@ impl Rewriter<'_, '_> {
                 if matches!(target, Target::Out) && !matches!(throws, Throws::Again) {
                     continue;
                 }
-                let handled = match throws {
-                    Throws::Again => regions.handled(&self.bb, block, inst),
-                    _ => None,
-                };
-                sites.push(Site { inst, throws, target, handled });
+                if matches!(throws, Throws::Again) && !regions.is_handling(&self.bb, block, inst) {
+                    return Err(self.error(inst, "no exception is being handled here"));
+                }
+                sites.push(Site { inst, throws, target });
             }
         }
         Ok(sites)
     }
 
-    /// The statements that ask for the current exception, with those that entered its handler.
-    fn exceptions_asked_for(&self, regions: &Regions) -> Result<Vec<(InstId, InstId)>, PassError> {
+    /// The statements that ask for the exception that is being handled.
+    fn exceptions_asked_for(&self, regions: &Regions) -> Result<Vec<InstId>, PassError> {
         let mut asked = Vec::new();
         for block in self.bb.blocks().filter(|block| regions.reaches(*block)) {
             for (id, inst) in self.bb.insts(block) {
                 if matches!(&inst.stmt, Stmt::Expr(expr) if expr.head == Head::TheException) && self.lowering.carries {
-                    match regions.handled(&self.bb, block, id) {
-                        Some(enter) => asked.push((id, enter)),
-                        None => return Err(self.error(id, "no exception is being handled here")),
+                    match regions.is_handling(&self.bb, block, id) {
+                        true => asked.push(id),
+                        false => return Err(self.error(id, "no exception is being handled here")),
                     }
                 }
             }
@@ -167,10 +175,6 @@ impl Rewriter<'_, '_> {
         let enters: Vec<(InstId, BlockId, LineInfo)> = enters.collect();
         for (enter, catch, line) in enters {
             let landing = self.bb.push_block();
-            let slot = match self.lowering.carries {
-                true => Some(self.variable(self.lowering.exception.clone(), line)?),
-                false => None,
-            };
             self.push(landing, Stmt::goto(catch), Type::Any, line)?;
             // No exception comes here any more as Julia's edges from nowhere do.
             let set = self.bb.set_odd_edges(catch, OddEdges::default());
@@ -186,9 +190,64 @@ impl Rewriter<'_, '_> {
                     }
                 }
             }
-            self.landings.insert(enter, (landing, slot));
+            self.landings.insert(enter, landing);
         }
         Ok(())
+    }
+
+    /// Makes the variable with the exception that is being handled. Where one is over it has again what it had when the
+    /// handler was entered: what was being handled then, or anything.
+    fn keep_exceptions(&mut self, regions: &Regions) -> Result<(), PassError> {
+        let entered = self.bb.all_insts().find(|(id, _)| self.landings.contains_key(id));
+        let Some(line) = entered.map(|(_, inst)| inst.line) else { return Ok(()) };
+        let ty = self.lowering.exception.clone();
+        let current = self.variable(ty.clone(), line)?;
+        self.current = Some(current);
+        let ended = self.bb.all_insts().filter_map(|(id, inst)| match &inst.stmt {
+            Stmt::Expr(expr) if expr.head == Head::PopException => Some((id, ended(&expr.args)?, inst.line)),
+            _ => None,
+        });
+        let ended: Vec<_> = ended.filter(|(_, enter, _)| regions.is_entered_while_handling(*enter)).collect();
+        let mut kept: HashMap<InstId, InstId> = HashMap::new();
+        for (end, enter, line) in ended {
+            let variable = match kept.get(&enter) {
+                Some(variable) => *variable,
+                None => {
+                    let variable = self.variable(ty.clone(), line)?;
+                    self.copy_before(enter, current, variable)?;
+                    kept.insert(enter, variable);
+                    variable
+                }
+            };
+            self.copy_before(end, variable, current)?;
+        }
+        if !kept.is_empty() {
+            let none =
+                Stmt::call(Operand::global("Core", "ErrorException"), [Operand::Constant(Constant::String("".into()))]);
+            let none = self.bb.insert_after(current, NewInstruction::new(none, ty).with_line(line));
+            let none = self.edited(none)?;
+            let set = own("slot_set!", [Operand::Value(current), Operand::Value(none)]);
+            let set = self.bb.insert_after(none, NewInstruction::new(set, Type::Nothing).with_line(line));
+            self.edited(set)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the exception that is in one variable in another one, before a statement.
+    fn copy_before(&mut self, at: InstId, from: InstId, to: InstId) -> Result<(), PassError> {
+        let line = self.bb.inst(at).map_or(LineInfo::NONE, |inst| inst.line);
+        let get = NewInstruction::new(own("slot_get", [Operand::Value(from)]), self.lowering.exception.clone());
+        let got = self.bb.insert_before(at, get.with_line(line));
+        let got = self.edited(got)?;
+        let set = NewInstruction::new(own("slot_set!", [Operand::Value(to), Operand::Value(got)]), Type::Nothing);
+        let set = self.bb.insert_before(at, set.with_line(line));
+        self.edited(set).map(|_| ())
+    }
+
+    /// What gives the exception that is being handled; `at` is where that is asked for.
+    fn current_exception(&self, at: InstId) -> Result<Stmt<Ids>, PassError> {
+        let current = self.current.ok_or_else(|| self.error(at, "no exception is being handled here"))?;
+        Ok(own("slot_get", [Operand::Value(current)]))
     }
 
     /// A new variable, which is there from the start.
@@ -245,9 +304,7 @@ impl Rewriter<'_, '_> {
                 let exception = match (site.throws, inst.stmt.as_call()) {
                     (Throws::Always, Some((_, args))) => args.first().cloned(),
                     _ => {
-                        let slot = site.handled.and_then(|enter| self.landings.get(&enter)?.1);
-                        let get = slot.map(|slot| own("slot_get", [Operand::Value(slot)]));
-                        let get = get.ok_or_else(|| self.error(id, "no exception is being handled here"))?;
+                        let get = self.current_exception(id)?;
                         Some(Operand::Value(self.push(block, get, self.lowering.exception.clone(), line)?))
                     }
                 };
@@ -332,9 +389,9 @@ impl Rewriter<'_, '_> {
     ) -> Result<(), PassError> {
         match target {
             Target::Handler(enter) => {
-                let Some((landing, slot)) = self.landings.get(&enter).copied() else { return Ok(()) };
-                if let (Some(slot), Some(exception)) = (slot, exception) {
-                    let set = own("slot_set!", [Operand::Value(slot), exception]);
+                let Some(landing) = self.landings.get(&enter).copied() else { return Ok(()) };
+                if let (Some(current), Some(exception)) = (self.current, exception) {
+                    let set = own("slot_set!", [Operand::Value(current), exception]);
                     self.push(block, set, Type::Nothing, line)?;
                 }
                 self.push(block, Stmt::goto(landing), Type::Any, line)?;
@@ -382,6 +439,7 @@ impl Rewriter<'_, '_> {
 
     /// Makes variables of what ϒ statements store for φᶜs.
     fn pass_through_variables(&mut self) -> Result<(), PassError> {
+        self.forget_what_is_never_assigned();
         let phis = self.bb.all_insts().filter_map(|(id, inst)| match &inst.stmt {
             Stmt::PhiC(phi) => {
                 let stores: Vec<InstId> = phi.values.iter().filter_map(Operand::as_value).collect();
@@ -413,6 +471,33 @@ impl Rewriter<'_, '_> {
             self.put(phi, own("slot_get", [Operand::Value(slot)]))?;
         }
         Ok(())
+    }
+
+    /// Lets φs and ϒs that take what is never assigned take nothing. That is `nothing` instead: no value is of its type.
+    fn forget_what_is_never_assigned(&mut self) {
+        let is_never = |inst: &Instruction<Ids>| {
+            let ty = inst.ty.widened().unwrap_or_else(|| inst.ty.clone());
+            matches!(inst.stmt, Stmt::Phi(_) | Stmt::PhiC(_)) && ty == Type::Bottom
+        };
+        let never = self.bb.all_insts().filter(|(_, inst)| is_never(inst)).map(|(id, _)| id);
+        let never: HashSet<InstId> = never.collect();
+        if never.is_empty() {
+            return;
+        }
+        let forget = |value: &mut Option<Operand<Ids>>| {
+            *value = value.take().filter(|value| value.as_value().is_none_or(|value| !never.contains(&value)));
+        };
+        for id in self.bb.all_insts().map(|(id, _)| id).collect::<Vec<_>>() {
+            let Some(inst) = self.bb.inst_mut(id) else { continue };
+            match &mut inst.stmt {
+                Stmt::Phi(phi) => phi.entries.iter_mut().for_each(|entry| forget(&mut entry.value)),
+                Stmt::Upsilon(upsilon) => forget(&mut upsilon.value),
+                _ => {}
+            }
+            if never.contains(&id) {
+                inst.ty = Type::Nothing;
+            }
+        }
     }
 
     /// Removes what enters and leaves handlers.

@@ -93,15 +93,29 @@ impl Emitter<'_> {
                     }
                     None => self.shadow_as(Operand::nothing(), &Tangent::None, field)?,
                 },
-                Tangent::Dynamic { .. } => {
-                    let number = Operand::from(index as i64 + 1);
-                    self.own("tangent_field", [value.clone(), number], field.ty())?
-                }
+                Tangent::Dynamic { .. } => self.part_of_dynamic(value.clone(), (index as i64 + 1).into(), field)?,
                 _ => self.shadow_as(Operand::nothing(), &Tangent::None, field)?,
             };
             parts.push(part);
         }
         self.tuple(parts, fields.iter().map(Tangent::ty).collect())
+    }
+
+    /// The part of this number, counted from 1, of a shadow whose shape only the run knows, as a shadow of this shape.
+    /// Where what it belongs to holds no object there are no parts, and the part is none either.
+    pub(super) fn part_of_dynamic(
+        &mut self,
+        of: Operand<Ids>,
+        number: Operand<Ids>,
+        shadow: &Tangent,
+    ) -> Emitted<Operand<Ids>> {
+        match shadow {
+            Tangent::Fields(_) => {
+                let part = self.own("tangent_field", [of, number], Type::Any)?;
+                self.shadow_as(part, &Tangent::ANY.shadow(), shadow)
+            }
+            shadow => self.own("tangent_field", [of, number], shadow.ty()),
+        }
     }
 
     /// Makes the floats of a shadow zero.
@@ -134,9 +148,7 @@ impl Emitter<'_> {
                     let part = match field.shadow() {
                         Tangent::None => Operand::nothing(),
                         part if known => self.field(shadow.clone(), index, part.ty())?,
-                        part => {
-                            self.own("tangent_field", [shadow.clone(), Operand::from(index as i64 + 1)], part.ty())?
-                        }
+                        part => self.part_of_dynamic(shadow.clone(), (index as i64 + 1).into(), &part)?,
                     };
                     parts.push(self.stored_tangent(field, part)?);
                 }

@@ -17,8 +17,8 @@ pub fn folder() -> &'static Path {
 }
 
 /// The files there that hold the code: of all functions that share one dump, and of the files that have their own.
-pub const PROGRAMS: [&str; 4] =
-    ["library.txt", "mixed_containers.txt", "called_in_try.txt", "integers_among_floats.txt"];
+pub const PROGRAMS: [&str; 5] =
+    ["library.txt", "mixed_containers.txt", "called_in_try.txt", "integers_among_floats.txt", "objects_of_objects.txt"];
 
 /// What a file there holds.
 ///

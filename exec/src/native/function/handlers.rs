@@ -203,7 +203,7 @@ impl FunctionCompiler<'_, '_> {
             match value {
                 Some(operand) => {
                     let (value, defined) = self.peek(ir, operand)?;
-                    let value = self.convert(value, &stored.layout)?;
+                    let value = self.convert_if_there(value, defined, &stored.layout)?;
                     self.give(&stored, &value.parts, defined);
                 }
                 None => self.give_nothing(&stored),

@@ -18,7 +18,7 @@ use hashbrown::HashMap;
 use ircode::graph::LoopForest;
 use ircode::{IRCode, Stmt};
 
-use super::FunctionCompiler;
+use super::{Compiled, FunctionCompiler};
 use crate::native::effort::MOST_ALLOCATED_WELL;
 use crate::native::layout::{Layout, Parts};
 
@@ -127,6 +127,30 @@ impl FunctionCompiler<'_, '_> {
     pub(crate) fn hold_open(&mut self, layout: &Arc<Layout>) -> Held {
         let held = self.hold(layout);
         Held { defined: Some(self.variable(clif::I8)), ..held }
+    }
+
+    /// A value in another layout, if it is there: of what is not there nothing can be asked.
+    pub(crate) fn convert_if_there(
+        &mut self,
+        value: Typed,
+        defined: Option<ir::Value>,
+        layout: &Arc<Layout>,
+    ) -> Compiled<Typed> {
+        let Some(defined) = defined.filter(|_| value.layout.is_boxed() && !layout.is_boxed()) else {
+            return self.convert(value, layout);
+        };
+        let (there, done) = (self.builder.create_block(), self.builder.create_block());
+        let parts = layout.parts.iter().map(|part| self.builder.append_block_param(done, *part)).collect();
+        let none: Parts<ir::BlockArg> = layout.parts.iter().map(|part| self.zero(*part).into()).collect();
+        self.builder.ins().brif(defined, there, &[], done, &none);
+        self.seal(&[there]);
+        self.builder.switch_to_block(there);
+        let converted = self.convert(value, layout)?;
+        let converted: Parts<ir::BlockArg> = converted.parts.iter().map(|part| (*part).into()).collect();
+        self.builder.ins().jump(done, &converted);
+        self.seal(&[done]);
+        self.builder.switch_to_block(done);
+        Ok(Typed { layout: layout.clone(), parts })
     }
 
     /// The variables of a statement.

@@ -76,7 +76,7 @@ impl Forward<'_, '_> {
                 let mut emit = Emitter::after(&mut self.bb, id);
                 match plan.derivation.tangents.of(&emit.bb.operand_type(object)).shadow() {
                     Tangent::Fields(_) => emit.field(of, *index, shadow.ty())?,
-                    _ => emit.own("tangent_field", [of, Operand::from(*index as i64 + 1)], shadow.ty())?,
+                    _ => emit.part_of_dynamic(of, (*index as i64 + 1).into(), shadow)?,
                 }
             }
             Operation::AnyField { object, index, .. } => {
@@ -84,7 +84,7 @@ impl Forward<'_, '_> {
                 let mut emit = Emitter::after(&mut self.bb, id);
                 match plan.derivation.tangents.of(&emit.bb.operand_type(object)).shadow() {
                     Tangent::Fields(_) => emit.call("Base", "getfield", [of, index.clone()], shadow.ty())?,
-                    _ => emit.own("tangent_field", [of, index.clone()], shadow.ty())?,
+                    _ => emit.part_of_dynamic(of, index.clone(), shadow)?,
                 }
             }
             Operation::Load(place) => self.shadow_of_load(id, place)?,
