@@ -96,7 +96,7 @@ impl<F> Module<F> {
     /// let mut module: Module<IRCode> = Module::new();
     /// module.add_type(TypeDef::structure("Point", [("x".into(), Type::FLOAT64), ("n".into(), Type::INT64)]))?;
     /// assert_eq!(module.field_types(&Type::named("Point")), [Type::FLOAT64, Type::INT64]);
-    /// assert_eq!(module.field_types(&Type::reference(Type::FLOAT64)), [Type::FLOAT64]);
+    /// assert_eq!(module.field_types(&Type::Ref(Type::FLOAT64.into())), [Type::FLOAT64]);
     /// assert!(module.field_types(&Type::FLOAT64).is_empty());
     /// # Ok::<(), ircode::DefinedTwice>(())
     /// ```
