@@ -18,7 +18,7 @@ const MOST_ROUNDS = 8
 
 """
 What is known of the instances of a dump: how many there are of each method, and their codes. Of an instance whose code is being made there is
-what Julia has made of it. Of places that may hold values of any type — variables that closures capture and change, which Julia keeps in boxes, and elements of arrays — there are
+what Julia has made of it. Of places that may hold values of any type — variables that closures capture and change, which Julia keeps in boxes, elements of arrays, and fields — there are
 the types of functions and structs that are `kept` there, and the types in calls where one of them, that of what is called or of an argument, is left open. `chosen` are instances that were found since somebody asked and of which the run chooses one, by the types of what it
 passes. Of boxes there is what is in them, or nothing is taken for granted; of fields of structs, too.
 """

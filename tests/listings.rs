@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use bbkit::{Input, roundtrip};
+use ircode::{JuliaVersion, Style, parse_module, print_function};
 
 /// The rows of the table below this heading: file and expectation.
 fn table(heading: &str) -> Vec<(String, String)> {
@@ -92,4 +93,18 @@ fn what_is_around_a_listing_moves_no_error() {
         error.contains("--> session:4:5\n") && error.contains("4 | 2 ─ %2 = Base.sub_int(%9, 1)::Int64\n"),
         "{error}"
     );
+}
+
+/// Julia shows a block without statements by a gap in the numbers: at the ends there is none, so it is written there.
+#[test]
+fn blocks_without_statements_are_read_again() {
+    let text = "function f(x::Float64)::Float64\n1 ─\n2 ─ %1 = Base.sin(x)::Float64\n4 ─      return %1\n5 ─\nend\n";
+    let function = parse_module(text).expect("a listing").module.functions()[0].clone();
+    assert_eq!(function.body.cfg.blocks.len(), 5);
+    for style in [Style::Julia, Style::Version(JuliaVersion::new(1, 5)), Style::Bbkit] {
+        let printed = print_function(&function, style);
+        let again = parse_module(&printed).expect("what was printed").module.functions()[0].clone();
+        assert_eq!(again.body.cfg.blocks.len(), 5, "{printed}");
+        assert_eq!(print_function(&again, style), printed);
+    }
 }

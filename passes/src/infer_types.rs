@@ -268,9 +268,8 @@ pub fn misdeclared(function: &Function<BBCode>, module: &Module<BBCode>) -> Opti
 /// Whether no value is of both types, for the numbers in them, of which one is a float.
 fn contradicts(declared: &Type, found: &Type) -> bool {
     match (declared, found) {
-        (Type::Union(members), other) | (other, Type::Union(members)) => {
-            !members.is_empty() && members.iter().all(|member| contradicts(member, other))
-        }
+        (Type::Union(members), found) => members.iter().all(|declared| contradicts(declared, found)),
+        (declared, Type::Union(members)) => members.iter().all(|found| contradicts(declared, found)),
         // What is declared to be a number, and is none, has no derivative, nor would one be made.
         (declared, Type::Scalar(found)) if is_no_scalar(declared) => found.is_float(),
         (Type::Scalar(_), Type::Tuple(found)) => found.iter().any(is_float),
@@ -306,9 +305,9 @@ fn wrongly_passed(bb: &BBCode, module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Opt
     let target = module.functions().get(target)?;
     let own = target.body.argtypes.len().saturating_sub(usize::from(target.varargs));
     let parameters = target.body.argtypes.get(1..own)?;
-    let passed = parameters.iter().zip(args).map(|(declared, arg)| (declared, bb.operand_type(arg)));
-    let mut wrong = passed.filter(|(declared, gives)| contradicts(declared, gives));
-    wrong.next().map(|(declared, gives)| (declared.clone(), gives))
+    let mut passed = parameters.iter().zip(args).map(|(declared, arg)| (declared, bb.operand_type(arg)));
+    let wrong = passed.find(|(declared, gives)| contradicts(declared, gives));
+    wrong.map(|(declared, gives)| (declared.clone(), gives))
 }
 
 /// The type of a statement's result; `None` if it does not follow from what is known.

@@ -66,7 +66,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
 /// Whether a statement calls something of which nothing is known: neither by its name nor by that of its instance, which
 /// is another one where a constant is called or where the dump has a function of its own in the place of the library's.
 fn is_unknown(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
-    if module.primitive_call(stmt).is_some() || function_called(module, stmt).is_some() {
+    if module.primitive_call(stmt).is_some() {
         return false;
     }
     match (module.called(stmt), stmt) {
@@ -75,7 +75,10 @@ fn is_unknown(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
             let name = path.rsplit('.').next().unwrap_or(&path);
             // What calls others with the elements of tuples is done by the interpreter, which chooses between methods,
             // too.
-            !path.starts_with("Core._apply") && module.methods(&path).is_empty() && module.methods(name).is_empty()
+            !path.starts_with("Core._apply")
+                && module.methods(&path).is_empty()
+                && module.methods(name).is_empty()
+                && function_called(module, stmt).is_none()
         }
         _ => false,
     }

@@ -13,10 +13,14 @@ pub(crate) fn is_exception_of_library(module: &Module<BBCode>, ty: &Type) -> boo
 
 /// Whether a statement, which has a value of type `ty`, makes an exception of Julia's library, and does nothing else.
 pub(crate) fn makes_exception<N: Names>(module: &Module<BBCode>, stmt: &Stmt<N>, ty: &Type) -> bool {
+    // This is asked of every statement, and few are of such types.
+    if !is_exception_of_library(module, ty) {
+        return false;
+    }
     match (stmt, module.called(stmt)) {
         (_, Some(Callee::Primitive(primitive))) => {
-            let is_type = |made: &Type| module.is_undeclared_exception(made) || made == ty;
-            is_exception_of_library(module, ty) && is_type(&Type::named(primitive.name))
+            let made = Type::named(primitive.name);
+            module.is_undeclared_exception(&made) || made == *ty
         }
         (Stmt::Expr(expr), _) => expr.head == Head::New && module.is_undeclared_exception(ty),
         (_, called) => matches!(called, Some(Callee::Type(_))) && module.is_undeclared_exception(ty),

@@ -203,13 +203,13 @@ impl Rewriter<'_, '_> {
         let ty = self.lowering.exception.clone();
         let current = self.variable(ty.clone(), line)?;
         self.current = Some(current);
-        let ended = self.bb.all_insts().filter_map(|(id, inst)| match &inst.stmt {
-            Stmt::Expr(expr) if expr.head == Head::PopException => Some((id, ended(&expr.args)?, inst.line)),
+        let ends = self.bb.all_insts().filter_map(|(id, inst)| match &inst.stmt {
+            Stmt::Expr(expr) if expr.head == Head::PopException => Some((id, ended(&expr.args)?)),
             _ => None,
         });
-        let ended: Vec<_> = ended.filter(|(_, enter, _)| regions.is_entered_while_handling(*enter)).collect();
+        let ends: Vec<_> = ends.filter(|(_, enter)| regions.is_entered_while_handling(*enter)).collect();
         let mut kept: HashMap<InstId, InstId> = HashMap::new();
-        for (end, enter, line) in ended {
+        for (end, enter) in ends {
             let variable = match kept.get(&enter) {
                 Some(variable) => *variable,
                 None => {
