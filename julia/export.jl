@@ -152,6 +152,7 @@ function exported_code(mi::Core.MethodInstance, instances::Instances)
     ir.argtypes[1] = mi.specTypes.parameters[1]
     leave_logging_out!(ir)
     leave_threads_out!(ir)
+    name_assertions!(ir)
     call_at_once!(ir)
     use_plain_numbers!(ir)
     use_plain_elements!(ir)

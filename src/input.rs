@@ -229,11 +229,7 @@ impl Input {
             return error.to_string();
         };
         let diagnostic = Diagnostic::error(span, error.kind.to_string(), in_function(&place.function, place.block));
-        let mut text = self.drawn(&[diagnostic]).trim_end().to_string();
-        for caller in error.trace.iter().skip(1) {
-            text.push_str(&format!("\n  called from {caller}"));
-        }
-        text
+        format!("{}{}", self.drawn(&[diagnostic]).trim_end(), error.callers())
     }
 
     /// What an error of a derivative rule says that stands in this file, drawn on its line where that is known.

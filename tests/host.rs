@@ -12,8 +12,8 @@ use std::cell::RefCell;
 use bbkit::exec::{HostError, Limits, Machine, RunErrorKind, Value};
 use bbkit::ircode::primitives::{Effects, Failure, Primitive, ResultType};
 use bbkit::ircode::{Constant, Function, IRCode, Module, Scalar, Type, parse_module};
-use bbkit::passes::{PassManager, find_pass};
-use bbkit::{GradientError, gradient, to_bbcode, to_ircode};
+use bbkit::passes::{PassErrorKind, PassManager, find_pass};
+use bbkit::{GradientError, gradient, jvp, to_bbcode, to_ircode};
 
 fn softplus(operands: &[Scalar]) -> Result<Scalar, Failure> {
     match operands {
@@ -205,7 +205,15 @@ end
 #[test]
 fn gradients_use_the_rules_of_the_module() {
     let mut module = of_x("Main.softplus(x)", "Float64");
-    let error = slope(&module, 0.5).unwrap_err().to_string();
+    let error = slope(&module, 0.5).unwrap_err();
+    let tangent = jvp(&module, "f", &[Value::from(0.5)], &[vec![Value::from(1.0)]], Limits::default());
+    let kind = |error: &GradientError| match error {
+        GradientError::Pass(error) => Some(error.kind.clone()),
+        _ => None,
+    };
+    assert_eq!(kind(&error), Some(PassErrorKind::NoRule("softplus")));
+    assert_eq!(kind(&tangent.unwrap_err()), Some(PassErrorKind::NoRule("softplus")));
+    let error = error.to_string();
     assert!(error.contains("there is no derivative rule for `softplus` of (Float64)"), "{error}");
     assert!(
         error.contains("reverse mode takes the rule of a registered primitive whose name ends in `_vjp`"),

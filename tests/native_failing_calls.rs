@@ -165,7 +165,8 @@ end
     assert!(error.starts_with("calls nested deeper than 100\n  in fail"), "{error}");
     // The last places that are told are those nearest to the caller.
     assert!(error.ends_with("called from f, block #2: %3 = Main.fail(_2)::Union{}"), "{error}");
-    assert_eq!(error.lines().count(), 1 + 16, "{error}");
+    // Those between are the same again and again.
+    assert_eq!(error.lines().count(), 1 + 3, "{error}");
 }
 
 #[test]

@@ -161,6 +161,33 @@ fn what_never_returns_ends_its_block() {
 }
 
 #[test]
+fn statements_move_into_blocks_without_any() {
+    let mut code = bb("
+1 ─ %1 = Base.neg_int(_2)::Int64
+│   %2 = Base.not_int(%1)::Int64
+└──      goto #3 if not _3
+2 ─      goto #3
+3 ┄      return %1
+");
+    let (names, all) = (blocks(&code), insts(&code));
+    let empty = code.insert_block_after(names[0]).unwrap();
+    code.set_next(names[0], Some(empty)).unwrap();
+    code.set_next(empty, Some(names[1])).unwrap();
+    code.sink(all[1], empty).unwrap();
+    assert_eq!((code.first_inst(empty), code.last_inst(empty)), (Some(all[1]), Some(all[1])));
+    code.verify().unwrap();
+    // It is there already.
+    code.hoist(all[1], empty).unwrap();
+    // On the other way to the end, nobody would compute it.
+    let is_missing = |moved| matches!(moved, Err(EditError::NotAvailable { value, .. }) if value == all[0]);
+    assert!(is_missing(code.hoist(all[0], empty)));
+    code.hoist(all[1], names[0]).unwrap();
+    assert_eq!(code.first_inst(empty), None);
+    assert!(is_missing(code.sink(all[0], empty)));
+    code.verify().unwrap();
+}
+
+#[test]
 fn what_stands_among_phis_hides_none() {
     let mut code = bb(
         "1 ─ goto #2\n2 ┄ nothing\n│ %3 = φ (#1 => 1, #3 => 2)::Int64\n│ %4 = Base.neg_int(%3)::Int64\n└── goto #4 if not _2\n3 ─ goto #2\n4 ─ return %3",

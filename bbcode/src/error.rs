@@ -1,6 +1,6 @@
 //! Why code cannot be changed as asked.
 
-use ircode::{Argument, Violation};
+use ircode::{Argument, Name, Violation};
 
 use crate::ids::{BlockId, Ids, InstId};
 
@@ -40,6 +40,9 @@ pub enum EditError {
     /// There is no such argument.
     #[error("there is no argument {0}")]
     NoSuchArgument(Argument),
+    /// Another argument has this name.
+    #[error("there is an argument `{0}` already")]
+    ArgumentNameTaken(Name),
     /// A statement would use a value that is not computed on every way to it.
     #[error("{value} is not computed on every way to {at}")]
     NotAvailable {
@@ -87,6 +90,12 @@ pub enum EditError {
         /// Where the edge starts.
         edge: BlockId,
     },
+    /// There is no place before the block: the function begins with it.
+    #[error("{0} is the entry: control comes to it from outside of the function")]
+    EntryBlock(BlockId),
+    /// The block is not the one place at which a loop is entered.
+    #[error("{0} is not the only entry of a loop")]
+    NoLoop(BlockId),
     /// Two blocks cannot be made one.
     #[error("{block} cannot be merged into its predecessor: {because}")]
     NotMergeable {

@@ -32,7 +32,7 @@ pub use ids::{BlockId, Ids, InstId, Numbers, Switch, UnequalSwitch};
 pub use json::BBCodeForm;
 pub use liveness::Liveness;
 pub use phi_edges::PhiEdgeChange;
-pub use surgery::{ClonedRegion, CopiedInsts, Cursor, Inlined, Outlined};
+pub use surgery::{ClonedRegion, CopiedInsts, Cursor, Inlined, Outlined, add_argument, remove_argument};
 pub use transaction::Transaction;
 // Of which maps are that the public interface has.
 pub use {hashbrown, slotmap};

@@ -5,10 +5,12 @@ mod blocks;
 mod cursor;
 mod edges;
 mod inline;
+mod joining;
 mod motion;
 mod outline;
 mod region;
 
+pub use arguments::{add_argument, remove_argument};
 pub use cursor::Cursor;
 pub use inline::Inlined;
 pub use outline::Outlined;

@@ -84,6 +84,7 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
         "isa" => control::isa,
         "typeof" => control::type_of,
         "typeassert" => control::typeassert,
+        "assert_number" => control::assert_number,
         "throw" | "rethrow" => control::throw,
         "error" => control::error,
         "throw_complex_domainerror" => control::throw_complex_domainerror,
@@ -396,7 +397,7 @@ impl<'m> Runtime<'m> {
         match (primitive.compute, args) {
             (Compute::Scalars(f), _) => {
                 let scalars: Option<Vec<_>> = args.iter().map(|arg| arg.as_scalar().cloned()).collect();
-                let scalars = scalars.ok_or_else(|| wrong_operands(primitive, "numbers", args))?;
+                let scalars = scalars.ok_or_else(|| self.not_numbers(primitive, "numbers", args))?;
                 f(&scalars).map(Value::Scalar).map_err(|failure| self.failure(primitive, failure, args))
             }
             (Compute::Convert(f), [Value::Type(ty), converted @ Value::Scalar(value)]) => match ty.as_scalar() {
@@ -405,7 +406,7 @@ impl<'m> Runtime<'m> {
                     .map_err(|failure| self.failure(primitive, failure, std::slice::from_ref(converted))),
                 None => Err(wrong_operands(primitive, "a number type", args)),
             },
-            (Compute::Convert(_), _) => Err(wrong_operands(primitive, "a type and a number", args)),
+            (Compute::Convert(_), _) => Err(self.not_numbers(primitive, "a type and a number", args)),
             (Compute::Machine, _) => match builtin(primitive.name) {
                 Some(f) => f(self, args).map_err(|fault| named(fault, primitive, args)),
                 None => self.call_host(primitive, args),

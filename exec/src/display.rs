@@ -210,6 +210,10 @@ pub(crate) fn exception_text(value: &Value) -> String {
         ("BoundsError", [array, index]) => {
             format!("BoundsError: attempt to access {} at index [{index}]", summary(array))
         }
+        ("MethodError", [Value::Function(function), Value::Tuple(args), _]) => {
+            let types = args.0.fields.values().iter().map(|arg| format!("::{}", arg.type_of())).collect::<Vec<_>>();
+            format!("MethodError: no method matching {function}({})", types.join(", "))
+        }
         ("UndefVarError", [Value::Symbol(name)]) => format!("UndefVarError: {name} not defined"),
         _ => value.to_string(),
     }

@@ -291,11 +291,25 @@ impl fmt::Display for RunErrorKind {
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.kind)?;
-        for (i, place) in self.trace.iter().enumerate() {
-            let word = if i == 0 { "in" } else { "called from" };
-            write!(f, "\n  {word} {place}")?;
+        match self.trace.first() {
+            Some(place) => write!(f, "\n  in {place}{}", self.callers()),
+            None => Ok(()),
         }
-        Ok(())
+    }
+}
+
+impl RunError {
+    /// From where the place of the failure was called, as text: a line for each caller, the innermost first, and one
+    /// for a function that calls itself again and again at the same place.
+    pub fn callers(&self) -> String {
+        let callers = self.trace.get(1..).unwrap_or_default();
+        let line = |same: &[Place]| match same {
+            [caller] => format!("\n  called from {caller}"),
+            // How often is not known: a long chain is cut.
+            [caller, ..] => format!("\n  called from {caller}, again and again"),
+            [] => String::new(),
+        };
+        callers.chunk_by(|a, b| a == b).map(line).collect()
     }
 }
 

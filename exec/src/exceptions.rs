@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ircode::primitives::{Failure, Primitive, ScalarException};
-use ircode::{Name, Type};
+use ircode::{Name, Scalar, Type};
 
 use crate::builtins::Runtime;
 use crate::machine::{Fault, wrong_operands};
@@ -34,6 +34,27 @@ impl Runtime<'_> {
         match failure {
             Failure::Operands(expected) => wrong_operands(primitive, expected, args),
             Failure::Exception(exception) => scalar_exception(self, exception),
+        }
+    }
+
+    /// What it means that a primitive is given something that is no number. Of what Julia's library has no method for,
+    /// a program may catch the exception; what it would do with anything else is not known here.
+    pub(crate) fn not_numbers(&self, primitive: &Primitive, expected: &str, args: &[Value]) -> Fault {
+        match args.iter().any(|arg| primitive.fails_on(&arg.type_of())) {
+            true => self.method_error(primitive.name, args),
+            false => wrong_operands(primitive, expected, args),
+        }
+    }
+
+    /// The exception that there is no method of a function for these arguments. It is of the newest world, as Julia has
+    /// it where no other is said.
+    pub(crate) fn method_error(&self, function: &str, args: &[Value]) -> Fault {
+        match self.tuple(args.to_vec()) {
+            Ok(args) => {
+                let fields = vec![Value::Function(function.into()), args, Value::Scalar(Scalar::UInt64(u64::MAX))];
+                self.exception("MethodError", &["f", "args", "world"], fields)
+            }
+            Err(fault) => fault,
         }
     }
 

@@ -531,7 +531,10 @@ impl Run<'_, '_> {
                         })?)),
                         None => return Err(wrong_operands(primitive, "a number type", &[Value::Type(ty.clone())])),
                     },
-                    _ => return Err(wrong_operands(primitive, "a type and a number", &[ty.clone(), value.clone()])),
+                    _ => {
+                        let args = [ty.clone(), value.clone()];
+                        return Err(self.machine.runtime.not_numbers(primitive, "a type and a number", &args));
+                    }
                 }
             }
             Op::Builtin { primitive, f, args } => {
@@ -681,7 +684,7 @@ impl Run<'_, '_> {
                 Value::Scalar(scalar) => *operand = scalar.clone(),
                 _ => {
                     let args = self.read_all(code, base, args)?;
-                    return Err(wrong_operands(primitive, "numbers", &args));
+                    return Err(self.machine.runtime.not_numbers(primitive, "numbers", &args));
                 }
             }
         }

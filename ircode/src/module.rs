@@ -279,6 +279,31 @@ impl<F> Module<F> {
         self.functions.get_mut(index).map(|function| &mut function.body)
     }
 
+    /// Calls `edit` with the function of this name, to change its body together with what is said about its arguments
+    /// and result, and returns what `edit` does. It keeps its name, for which there is
+    /// [`rename_function`](Module::rename_function). `None` where there is no such function.
+    ///
+    /// ```
+    /// use ircode::{Type, parse_module};
+    ///
+    /// let mut module = parse_module("
+    /// function f(x)
+    /// 1 ─     return 1.0
+    /// end
+    /// ")?.module;
+    /// module.edit_function("f", |function| function.result = Type::FLOAT64);
+    /// assert_eq!(module.functions()[0].result, Type::FLOAT64);
+    /// # Ok::<(), ircode::TextError>(())
+    /// ```
+    pub fn edit_function<R>(&mut self, name: &str, edit: impl FnOnce(&mut Function<F>) -> R) -> Option<R> {
+        let index = *self.by_name.get(name)?;
+        let function = self.functions.get_mut(index)?;
+        let name = function.name.clone();
+        let result = edit(function);
+        function.name = name;
+        Some(result)
+    }
+
     /// Adds a function.
     ///
     /// # Errors

@@ -149,6 +149,12 @@ impl GlobalRef {
         }
     }
 
+    /// Whether it is the constant `nothing` of Julia's library.
+    #[inline]
+    pub fn is_nothing(&self) -> bool {
+        self.name == "nothing" && matches!(&*self.module, "" | "Main" | "Base" | "Core")
+    }
+
     fn find_known_value(&self) -> Option<&'static Scalar> {
         let module = match &*self.name {
             "DS1" => self.module == "Base.Math",
@@ -176,6 +182,7 @@ impl<N: Names> Operand<N> {
             Operand::Argument(argument) => argument.index().and_then(|index| argtypes.get(index)).cloned(),
             Operand::Constant(constant) => Some(constant.ty()),
             Operand::Quote(constant) => Some(constant.ty()),
+            Operand::Global(global) if global.is_nothing() => Some(Type::Nothing),
             Operand::Global(global) => global.known_value().map(|value| value.scalar_type().into()),
             Operand::Nested(_) => None,
         };

@@ -22,6 +22,7 @@ use hashbrown::HashMap;
 
 use crate::operand::GlobalRef;
 use crate::scalar::{Scalar, ScalarType};
+use crate::types::Type;
 
 pub use foreign::{foreign_call, foreign_primitive};
 pub use generic::promoted;
@@ -316,6 +317,32 @@ impl Primitive {
     /// `missing` again. A module may have methods of it for arrays, and for structs of its own.
     pub fn is_arithmetic(&self) -> bool {
         ARITHMETIC.contains(&self.name)
+    }
+
+    /// Whether a call of this with a value of such a type is a `MethodError`, as Julia's library has it: arithmetic on
+    /// `nothing`, or on what a reduction starts with where it has no first value; conversion of these and of `missing`
+    /// to numbers.
+    ///
+    /// ```
+    /// use ircode::{Type, primitives::lookup};
+    ///
+    /// let missing = Type::parse("Missing");
+    /// assert!(lookup("*").unwrap().fails_on(&Type::Nothing));
+    /// assert!(!lookup("*").unwrap().fails_on(&missing) && lookup("convert").unwrap().fails_on(&missing));
+    /// assert!(!lookup("===").unwrap().fails_on(&Type::Nothing));
+    /// ```
+    pub fn fails_on(&self, ty: &Type) -> bool {
+        let converts = self.name == "convert";
+        match ty {
+            Type::Nothing => converts || self.is_arithmetic(),
+            Type::Named(name) => match name.rsplit('.').next() {
+                Some("_InitialValue") => converts || self.is_arithmetic(),
+                // Arithmetic with `missing` is `missing`.
+                Some("Missing") => converts,
+                _ => false,
+            },
+            _ => false,
+        }
     }
 }
 

@@ -65,7 +65,7 @@ fn run_on(bb: &mut BBCode, context: &Context<'_>, asked: Asked) -> PassResult {
     let changed = !found.is_empty();
     // From the last on, as in `union-splitting`.
     for (id, split) in found.into_iter().rev() {
-        branch(bb, id, split).map_err(|error| PassError::new(NAME, context.function, error.to_string()).at(bb, id))?;
+        branch(bb, id, split).map_err(|error| PassError::because(NAME, context.function, error).at(bb, id))?;
     }
     Ok(changed)
 }

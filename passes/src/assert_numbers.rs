@@ -14,15 +14,15 @@ pub const NAME: &str = "assert-numbers";
 /// So many tests on the way to a statement are looked at.
 const MOST_TESTS: usize = 16;
 
-/// Puts a `Core.typeassert` before arithmetic on a number that may be `nothing` as far as its type says, as what
+/// Puts a `BBKit.assert_number` before arithmetic on a number that may be `nothing` as far as its type says, as what
 /// `findlast` and `get` give, or may be no value yet, as in reductions: what follows knows the number. True if there
 /// was such an operand.
 ///
 /// What `isa` has found not to be there on the only way to a statement is not: where Julia goes through the types of a
 /// union, the last arm has what is no number.
 ///
-/// Where the run has `nothing` there, it fails as it did, with another error: a `TypeError`, not a `MethodError`. It
-/// takes time linear in the function.
+/// Where the run has `nothing` there, it throws a `MethodError`, as it did, but one of `convert`. It takes time linear in
+/// the function.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let mut found: Vec<(InstId, LineInfo, Operand<Ids>, Type)> = Vec::new();
     for (id, inst) in bb.all_insts() {
@@ -40,7 +40,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let changed = !found.is_empty();
     for (id, line, operand, ty) in found {
         assert(bb, id, line, &operand, ty)
-            .map_err(|error| PassError::new(NAME, context.function, error.to_string()).at(bb, id))?;
+            .map_err(|error| PassError::because(NAME, context.function, error).at(bb, id))?;
     }
     Ok(changed)
 }
@@ -61,19 +61,8 @@ fn number(
     if !converts && !primitive.is_arithmetic() {
         return None;
     }
-    let is_none = |ty: &Type| match ty {
-        Type::Nothing => true,
-        Type::Named(name) => match name.rsplit('.').next() {
-            // Where a reduction starts with no value.
-            Some("_InitialValue") => true,
-            // Arithmetic with `missing` is `missing`.
-            Some("Missing") => converts,
-            _ => false,
-        },
-        _ => false,
-    };
     let is_float = |ty: &Type| ty.as_scalar().is_some_and(ScalarType::is_float);
-    let numbers: Vec<&Type> = members.iter().filter(|ty| !is_none(ty)).collect();
+    let numbers: Vec<&Type> = members.iter().filter(|ty| !primitive.fails_on(ty)).collect();
     if !numbers.iter().all(|ty| ty.as_scalar().is_some()) {
         return None;
     }
@@ -110,7 +99,7 @@ fn tests_before(bb: &BBCode, module: &Module<BBCode>, id: InstId, value: &Operan
 
 fn assert(bb: &mut BBCode, id: InstId, line: LineInfo, operand: &Operand<Ids>, ty: Type) -> Result<(), EditError> {
     let named = Operand::Constant(Constant::of_type(ty.clone()));
-    let asserted = Stmt::call(Operand::global("Core", "typeassert"), [operand.clone(), named]);
+    let asserted = Stmt::call(Operand::global("BBKit", "assert_number"), [operand.clone(), named]);
     let asserted = bb.insert_before(id, NewInstruction::new(asserted, ty).with_line(line))?;
     if let Some(inst) = bb.inst_mut(id) {
         inst.stmt.for_each_operand_mut(&mut |own| {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId, Switch, display_violations};
 use ircode::wording::with_article;
-use ircode::{Argument, Constant, Function, LineInfo, Module, Name, NewInstruction, Operand, Stmt, Type};
+use ircode::{Argument, Constant, Function, LineInfo, Module, Name, NewInstruction, Operand, ReturnNode, Stmt, Type};
 
 use crate::manager::Context;
 use crate::{PassError, infer_types, mem2reg};
@@ -120,6 +120,16 @@ pub enum BuildError {
         /// The type of the value.
         given: Type,
     },
+    /// A value of another type is returned than the function is said to give.
+    #[error("{function} gives {}, and returns {}", with_article(.expected), with_article(.given))]
+    ResultType {
+        /// The function.
+        function: Name,
+        /// The type of its result.
+        expected: Type,
+        /// The type of the value.
+        given: Type,
+    },
     /// A variable is read where no assignment has reached.
     #[error("{function}: the variable `{variable}` is read where it was never assigned")]
     Unassigned {
@@ -216,6 +226,21 @@ impl FunctionBuilder {
         found
     }
 
+    /// The block with which the function begins.
+    pub fn entry(&self) -> BlockId {
+        self.entry
+    }
+
+    /// The block to which statements are added.
+    pub fn current_block(&self) -> BlockId {
+        self.block
+    }
+
+    /// Whether the block to which statements are added has ended: nothing can follow there.
+    pub fn is_terminated(&self) -> bool {
+        self.bb.terminator(self.block).is_some()
+    }
+
     /// A new empty block, behind those that there are.
     pub fn block(&mut self) -> BlockId {
         self.bb.push_block()
@@ -308,6 +333,13 @@ impl FunctionBuilder {
             return Err(BuildError::Unassigned { function: self.name, variable: variable.clone() });
         }
         verified(&self.bb, &self.name)?;
+        for (_, inst) in self.bb.all_insts() {
+            let Stmt::Return(ReturnNode { value: Some(value) }) = &inst.stmt else { continue };
+            let given = self.bb.operand_type(value);
+            if module.is_a(&given, &self.result) == Some(false) {
+                return Err(BuildError::ResultType { function: self.name, expected: self.result, given });
+            }
+        }
         Ok(Function {
             name: self.name,
             parameters: self.parameters,
@@ -331,6 +363,17 @@ mod tests {
         f.ret(value);
         let expected = "f: the variable `sum` is a Float64, and is assigned an Int64";
         assert_eq!(f.finish().unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn a_result_of_another_type_is_refused() {
+        let mut f = FunctionBuilder::new("f", Type::FLOAT64);
+        let n = f.parameter("n", Type::INT64);
+        let twice = f.call("Base.add_int", [n.clone(), n], Type::Untyped);
+        assert!(!f.is_terminated() && f.current_block() == f.entry());
+        f.ret(twice);
+        assert!(f.is_terminated());
+        assert_eq!(f.finish().unwrap_err().to_string(), "f gives a Float64, and returns an Int64");
     }
 
     #[test]

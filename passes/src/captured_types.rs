@@ -102,7 +102,7 @@ fn assert_types(boxes: &Boxes, module: &mut Module<BBCode>, types: &HashMap<usiz
     for load in boxes.loads.iter().filter(|load| is_open(module, load)).collect::<Vec<_>>() {
         let Some(ty) = types.get(&boxes.class_of(load)) else { continue };
         let Some(bb) = module.body_mut(&load.function) else { continue };
-        assert_type(bb, load.statement, ty).map_err(|error| PassError::new(NAME, &load.function, error.to_string()))?;
+        assert_type(bb, load.statement, ty).map_err(|error| PassError::because(NAME, &load.function, error))?;
     }
     Ok(())
 }

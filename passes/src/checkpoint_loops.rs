@@ -168,7 +168,7 @@ fn checkpoint_loops_in(
     chosen: impl Fn(usize, &Function<BBCode>) -> bool,
 ) -> Result<Report, PassError> {
     link_methods::run_on_all(module, &[name])?;
-    let rules = RuleTable::of_module(module).map_err(|error| PassError::new(NAME, name, error.to_string()))?;
+    let rules = RuleTable::of_module(module).map_err(|error| PassError::because(NAME, name, error))?;
     let mut changed: Vec<Function<BBCode>> = Vec::new();
     let mut report = Report::default();
     let mut checkpointing =
@@ -233,7 +233,7 @@ impl Checkpointing<'_> {
         if own.is_none() {
             prepare(bb, &context)?;
         }
-        let failed = |error: EditError| PassError::new(NAME, &name, error.to_string());
+        let failed = |error: EditError| PassError::because(NAME, &name, error);
         let surveyed = self.survey.of(bb);
         let mut chosen = Vec::new();
         for found in regions(bb, &surveyed, own) {
@@ -285,5 +285,5 @@ fn prepare(bb: &mut BBCode, context: &Context<'_>) -> Result<(), PassError> {
     for run in [passes.as_slice(), &[lower_projections::run, mem2reg::run, infer_types::run]].concat() {
         run(bb, context)?;
     }
-    free_entry(bb).map_err(|error| PassError::new(NAME, context.function, error.to_string()))
+    free_entry(bb).map_err(|error| PassError::because(NAME, context.function, error))
 }

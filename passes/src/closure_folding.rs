@@ -40,7 +40,7 @@ fn fold(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     if closures.made.is_empty() && closures.bundles.is_empty() {
         return Ok(false);
     }
-    let error = |error: EditError| PassError::new(NAME, context.function, error.to_string());
+    let error = |error: EditError| PassError::because(NAME, context.function, error);
     let mut changed = false;
     let mut replaced = Replacements::new();
     let mut answered: Vec<InstId> = Vec::new();

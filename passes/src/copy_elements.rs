@@ -46,8 +46,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let replacements = element_copies(context.module, &bb.view());
     let changed = !replacements.is_empty();
     for Replacement { name, stmt, ty } in replacements {
-        bb.replace(name, stmt)
-            .map_err(|error| PassError::new(NAME, context.function, error.to_string()).at(bb, name))?;
+        bb.replace(name, stmt).map_err(|error| PassError::because(NAME, context.function, error).at(bb, name))?;
         if let Some(inst) = bb.inst_mut(name) {
             inst.ty = ty;
         }

@@ -258,9 +258,7 @@ fn register(module: &mut Module<BBCode>, bundles: &[Bundle], unasked: &mut HashS
 
 fn declare(module: &mut Module<BBCode>, witness: DifferentiabilityWitness) -> Result<(), PassError> {
     let function = witness.function.clone();
-    module
-        .declare(Declaration::Differentiability(witness))
-        .map_err(|twice| PassError::new(NAME, &function, twice.to_string()))
+    module.declare(Declaration::Differentiability(witness)).map_err(|twice| PassError::because(NAME, &function, twice))
 }
 
 /// A derivative that was made: of which function, with respect to which parameters, and its name.
@@ -360,7 +358,7 @@ fn rewrite(module: &mut Module<BBCode>, bundles: Vec<Bundle>) -> Result<usize, P
             left += 1;
             continue;
         }
-        let failed = |error: bbcode::EditError| PassError::new(NAME, &bundle.function, error.to_string());
+        let failed = |error: bbcode::EditError| PassError::because(NAME, &bundle.function, error);
         let mut derivatives: Vec<(Operand<Ids>, usize)> = Vec::new();
         if let Original::Function { position, captured } = &bundle.original {
             for kind in [DerivativeKind::Jvp, DerivativeKind::Vjp] {

@@ -2,12 +2,16 @@
 
 use std::fmt;
 
-use bbcode::{BBCode, BlockId, EditError, InstId};
-use ircode::{BlockNumber, Name, Origin, SSAValue};
+use bbcode::{BBCode, BlockId, ConversionError, EditError, InstId};
+use ircode::{BlockNumber, DefinedTwice, Name, Origin, SSAValue};
+
+use crate::rules::RuleError;
 
 /// A pass that failed: where, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PassError {
+    /// What kind of failure it is.
+    pub kind: PassErrorKind,
     /// The pass, by its name on the command line.
     pub pass: &'static str,
     /// The function.
@@ -18,6 +22,51 @@ pub struct PassError {
     pub message: String,
     /// What would mend it.
     pub help: Option<String>,
+}
+
+/// The kinds of failures of passes, for programs that act on them: of all of them, [`PassError::message`] says more.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum PassErrorKind {
+    /// The pass does not take such code, or there is no derivative of it.
+    #[default]
+    Unsupported,
+    /// There is no derivative rule for this primitive on operands of these types. For a primitive of the host, the host
+    /// may register one.
+    NoRule(&'static str),
+    /// The module has no function of this name.
+    NoSuchFunction,
+    /// What was asked of the pass does not go together with the function: an argument without derivative, no direction,
+    /// no function named where there are several.
+    Request,
+    /// The code was not valid when it was given to the pass manager, or is not valid after a pass: then that is a
+    /// defect of the pass.
+    Invalid,
+    /// The code cannot be changed so.
+    Edit(Box<EditError>),
+    /// The code has no other representation.
+    Conversion(ConversionError),
+    /// What the pass makes has the name of something that is there.
+    DefinedTwice(DefinedTwice),
+    /// A derivative rule cannot be used.
+    Rule(Box<RuleError>),
+}
+
+macro_rules! kinds {
+    ($( $error:ty => $kind:expr; )*) => {
+        $( impl From<$error> for PassErrorKind {
+            fn from(error: $error) -> Self {
+                $kind(error)
+            }
+        } )*
+    };
+}
+
+kinds! {
+    EditError => |error| PassErrorKind::Edit(Box::new(error));
+    ConversionError => PassErrorKind::Conversion;
+    DefinedTwice => PassErrorKind::DefinedTwice;
+    RuleError => |error| PassErrorKind::Rule(Box::new(error));
 }
 
 /// A place in a function, in the numbers that it has as IRCode.
@@ -36,7 +85,7 @@ pub struct PassPlace {
 /// The failure of an edit: whoever runs the pass says which pass and which function it was.
 impl From<EditError> for PassError {
     fn from(error: EditError) -> Self {
-        PassError::new(PassError::EDIT, &Name::from(""), error.to_string())
+        PassError::because(PassError::EDIT, &Name::from(""), error)
     }
 }
 
@@ -53,7 +102,24 @@ impl PassError {
 
     /// A failure that concerns a function as a whole.
     pub fn new(pass: &'static str, function: &Name, message: impl Into<String>) -> Self {
-        PassError { pass, function: function.clone(), place: None, message: message.into(), help: None }
+        let kind = PassErrorKind::Unsupported;
+        PassError { kind, pass, function: function.clone(), place: None, message: message.into(), help: None }
+    }
+
+    /// A failure that another error is the reason of.
+    pub fn because(pass: &'static str, function: &Name, error: impl fmt::Display + Into<PassErrorKind>) -> Self {
+        PassError::new(pass, function, error.to_string()).of_kind(error)
+    }
+
+    /// That there is no function of this name.
+    pub fn no_such_function(pass: &'static str, function: &Name) -> Self {
+        PassError::new(pass, function, format!("there is no function `{function}`"))
+            .of_kind(PassErrorKind::NoSuchFunction)
+    }
+
+    /// The same as one of this kind.
+    pub fn of_kind(self, kind: impl Into<PassErrorKind>) -> Self {
+        PassError { kind: kind.into(), ..self }
     }
 
     /// The same at a statement. Takes time in proportion to the function, to find the number of the statement.

@@ -45,7 +45,7 @@ use crate::differentiation::signatures::{Signature, Signatures, generate_several
 use crate::differentiation::with_respect_to::wanted_arguments;
 use crate::manager::{PassResult, named_or_only, run_on_function};
 use crate::rules::RuleTable;
-use crate::{PassError, constant_folding, dead_code, link_methods};
+use crate::{PassError, PassErrorKind, constant_folding, dead_code, link_methods};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "forward-mode";
@@ -193,12 +193,12 @@ fn generate_all(
 ) -> Result<(Generated, Vec<Name>), PassError> {
     let error = |message: String| PassError::new(NAME, first, message);
     if directions == 0 {
-        return Err(error("a derivative has at least one direction".into()));
+        return Err(error("a derivative has at least one direction".into()).of_kind(PassErrorKind::Request));
     }
     let rules = RuleTable::of_module(module).map_err(|problem| error(problem.to_string()))?;
     let mut roots = Vec::with_capacity(functions.len());
     for (name, with_respect_to) in functions {
-        let absent = || PassError::new(NAME, name, format!("there is no function `{name}`"));
+        let absent = || PassError::no_such_function(NAME, name);
         roots.push((name, module.function_index(name).ok_or_else(absent)?, with_respect_to.as_deref()));
     }
     let positions: Vec<usize> = roots.iter().map(|(_, root, _)| *root).collect();
@@ -239,8 +239,7 @@ fn generate_jvps(
     roots: &[(Name, Vec<u32>)],
 ) -> Result<(Generated, Vec<Made>), Vec<PassError>> {
     let first = roots.first().map_or_else(|| Name::from(""), |(name, _)| name.clone());
-    let rules =
-        RuleTable::of_module(module).map_err(|problem| vec![PassError::new(NAME, &first, problem.to_string())])?;
+    let rules = RuleTable::of_module(module).map_err(|problem| vec![PassError::because(NAME, &first, problem)])?;
     let positions: Vec<usize> = roots.iter().filter_map(|(name, _)| module.function_index(name)).collect();
     derived(module, |open_arithmetic| {
         let mut derivation = Derivation::new(module, &rules, &positions, 1);
@@ -279,7 +278,7 @@ fn generate(
     generated.functions.push(made_function(derivation, signature, made, function, &prepared, ir)?);
     for rule in rules {
         if generated.rules.insert(rule.name.clone()) {
-            let error = |problem: bbcode::ConversionError| PassError::new(NAME, &function.name, problem.to_string());
+            let error = |problem: bbcode::ConversionError| PassError::because(NAME, &function.name, problem);
             let body = BBCode::try_from(&rule.body).map_err(error)?;
             generated.functions.push(rule.map(|_| Ok::<_, PassError>(body.clone()))?);
         }
@@ -295,7 +294,7 @@ fn made_function(
     prepared: &Prepared,
     ir: IRCode,
 ) -> Result<Function<BBCode>, PassError> {
-    let mut body = BBCode::try_from(ir).map_err(|problem| PassError::new(NAME, &function.name, problem.to_string()))?;
+    let mut body = BBCode::try_from(ir).map_err(|problem| PassError::because(NAME, &function.name, problem))?;
     if let Some(own) = body.argtypes.first_mut() {
         *own = Type::function(name.clone());
     }

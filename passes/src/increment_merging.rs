@@ -64,8 +64,8 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let blocks: Vec<BlockId> = bb.blocks().collect();
     let mut changed = false;
     for block in blocks {
-        changed |= merge_in(bb, context.module, block)
-            .map_err(|error| PassError::new(NAME, context.function, error.to_string()))?;
+        changed |=
+            merge_in(bb, context.module, block).map_err(|error| PassError::because(NAME, context.function, error))?;
     }
     Ok(changed)
 }

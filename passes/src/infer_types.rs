@@ -464,7 +464,7 @@ fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, a
         ResultType::Field => field_type(module, &operand(0)?, args.get(1)?),
         ResultType::Branches => Some(Type::union([operand(1)?, operand(2)?])),
         ResultType::Unknown => match (primitive.name, args) {
-            ("typeassert", [_, ty]) => module.named_type(ty),
+            ("typeassert" | "assert_number", [_, ty]) => module.named_type(ty),
             _ => None,
         },
     }

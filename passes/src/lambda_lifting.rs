@@ -90,7 +90,7 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn lift(module: &mut Module<BBCode>, method: &Name) -> Result<Name, PassError> {
-    let missing = || PassError::new(NAME, method, "there is no function of this name");
+    let missing = || PassError::no_such_function(NAME, method);
     let function = module.function(method).ok_or_else(missing)?;
     let of = match function.body.argtypes.first() {
         Some(Type::Function(_)) | None => Type::Untyped,
@@ -99,7 +99,7 @@ pub fn lift(module: &mut Module<BBCode>, method: &Name) -> Result<Name, PassErro
     let is_taken = function.parameters.iter().flatten().any(|name| name == "self");
     let made = lifted_copy(module, function, &of, Some("self".into()).filter(|_| !is_taken));
     let name = made.name.clone();
-    module.add_function(made).map_err(|error| PassError::new(NAME, method, error.to_string()))?;
+    module.add_function(made).map_err(|error| PassError::because(NAME, method, error))?;
     Ok(name)
 }
 
@@ -195,7 +195,7 @@ fn add_lifted(module: &mut Module<BBCode>, (method, of): &(Name, Type)) -> Resul
     let Some(original) = module.function(method) else { return Ok(None) };
     let made = lifted_copy(module, original, of, None);
     let name = made.name.clone();
-    module.add_function(made).map_err(|error| PassError::new(NAME, &name, error.to_string()))?;
+    module.add_function(made).map_err(|error| PassError::because(NAME, &name, error))?;
     Ok(Some(name))
 }
 

@@ -65,7 +65,7 @@ pub use ircode::tangents;
 pub use analyses::argument_types::{argument_types, contradictory_arguments};
 pub use analyses::effects;
 pub use builder::{BuildError, FunctionBuilder, Variable};
-pub use error::{PassError, PassPlace};
+pub use error::{PassError, PassErrorKind, PassPlace};
 pub use forward_mode::linearization;
 pub use manager::{Context, NoSuchPass, PASSES, Pass, PassManager, PassResult, Run, Step, find_pass, run_on_function};
 pub use replace::Replacements;

@@ -41,8 +41,7 @@ pub(crate) fn run_on_all(module: &mut Module<BBCode>, entries: &[&Name]) -> Pass
 /// and has the type of a function is that function; a closure stays the value that is called, see [`lambda_lifting`].
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let module = context.module;
-    let rules =
-        RuleTable::of_primitives(module).map_err(|error| PassError::new(NAME, context.function, error.to_string()))?;
+    let rules = RuleTable::of_primitives(module).map_err(|error| PassError::because(NAME, context.function, error))?;
     let mut linked: Vec<(InstId, Operand<Ids>)> = Vec::new();
     let mut looking: HashMap<Name, bool> = HashMap::new();
     for (id, inst) in bb.all_insts() {

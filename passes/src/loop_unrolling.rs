@@ -68,7 +68,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         changed = true;
         bb.name_phi_edges();
         let (mut replaced, mut removed) = (Replacements::new(), Vec::new());
-        let failed = |error: EditError| PassError::new(NAME, context.function, error.to_string());
+        let failed = |error: EditError| PassError::because(NAME, context.function, error);
         // All copies first: they need not name the edges of φs again and again.
         let rounds = found.iter().map(|each| each.copies(bb)).collect::<Result<Vec<_>, _>>().map_err(failed)?;
         for (each, rounds) in found.iter().zip(&rounds) {

@@ -29,7 +29,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         } else {
             continue;
         };
-        done.map_err(|error| PassError::new(NAME, context.function, error.to_string()).at(bb, id))?;
+        done.map_err(|error| PassError::because(NAME, context.function, error).at(bb, id))?;
         changed = true;
     }
     Ok(changed)

@@ -54,7 +54,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         bb.all_insts().filter_map(|(id, inst)| Some((id, Map::of(bb, context.module, inst)?))).collect();
     // The last first: what follows one in its block moves, and so moves once.
     for (id, map) in found.iter().rev() {
-        map.lower(bb, *id).map_err(|error| PassError::new(NAME, context.function, error.to_string()).at(bb, *id))?;
+        map.lower(bb, *id).map_err(|error| PassError::because(NAME, context.function, error).at(bb, *id))?;
     }
     Ok(!found.is_empty())
 }

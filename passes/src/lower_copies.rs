@@ -46,7 +46,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     found.retain(|(_, copy)| !tangents.of(&copy.element).is_none());
     // The last first: what follows one in its block moves, and so moves once.
     for (id, copy) in found.iter().rev() {
-        copy.lower(bb, *id).map_err(|error| PassError::new(NAME, context.function, error.to_string()).at(bb, *id))?;
+        copy.lower(bb, *id).map_err(|error| PassError::because(NAME, context.function, error).at(bb, *id))?;
     }
     Ok(!found.is_empty())
 }

@@ -26,7 +26,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let changed = !found.is_empty();
     for (id, line, symbol, names) in found {
         let number = number_of(bb, id, line, &symbol, &names)
-            .map_err(|error| PassError::new(NAME, context.function, error.to_string()).at(bb, id))?;
+            .map_err(|error| PassError::because(NAME, context.function, error).at(bb, id))?;
         if let Some(inst) = bb.inst_mut(id)
             && let Stmt::Call(call) = &mut inst.stmt
             && let Some(field) = call.args.get_mut(1)

@@ -20,8 +20,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let found: Vec<Flipped> =
         bb.all_insts().filter_map(|(id, inst)| flipped(bb, context.module, id, &inst.stmt, inst.line)).collect();
     for flipped in &found {
-        choose(bb, flipped)
-            .map_err(|error| PassError::new(NAME, context.function, error.to_string()).at(bb, flipped.id))?;
+        choose(bb, flipped).map_err(|error| PassError::because(NAME, context.function, error).at(bb, flipped.id))?;
     }
     Ok(!found.is_empty())
 }

@@ -7,14 +7,15 @@ use ircode::{Function, Module, Name, TableViolations};
 
 use crate::reverse_mode::linear_maps;
 use crate::{
-    PassError, arithmetic_splitting, array_scalar_replacement, assert_numbers, captured_types, checkpoint_loops,
-    closure_folding, closure_specialization, common_subexpressions, constant_folding, constant_propagation,
-    copy_elements, copy_propagation, dead_code, derivative_entries, differentiability, forward_mode, increment_merging,
-    infer_types, inlining, jump_threading, lambda_lifting, linearization, link_methods, loop_invariant_motion,
-    loop_unrolling, lower_arithmetic, lower_broadcast, lower_copies, lower_exceptions, lower_fields, lower_projections,
-    lower_signs, lower_switch, mem2reg, negation_propagation, preaccumulation, result_types, reverse_mode,
-    scalar_promotion, scalar_replacement, simplify, simplify_cfg, split_critical_edges, stack_hoisting, type_literals,
-    typed_boxes, union_splitting, unknown_calls, unreachable_code, unroll_and_jam,
+    PassError, PassErrorKind, arithmetic_splitting, array_scalar_replacement, assert_numbers, captured_types,
+    checkpoint_loops, closure_folding, closure_specialization, common_subexpressions, constant_folding,
+    constant_propagation, copy_elements, copy_propagation, dead_code, derivative_entries, differentiability,
+    forward_mode, increment_merging, infer_types, inlining, jump_threading, lambda_lifting, linearization,
+    link_methods, loop_invariant_motion, loop_unrolling, lower_arithmetic, lower_broadcast, lower_copies,
+    lower_exceptions, lower_fields, lower_projections, lower_signs, lower_switch, mem2reg, negation_propagation,
+    preaccumulation, result_types, reverse_mode, scalar_promotion, scalar_replacement, simplify, simplify_cfg,
+    split_critical_edges, stack_hoisting, type_literals, typed_boxes, union_splitting, unknown_calls, unreachable_code,
+    unroll_and_jam,
 };
 
 /// What a pass returns: whether it changed anything.
@@ -311,7 +312,7 @@ impl<'o> PassManager<'o> {
     /// The first [`PassError`]. The module is then as the failing pass left it. Also if there is no such function.
     pub fn run(&mut self, module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
         if let Some(name) = function.filter(|name| module.function(name).is_none()) {
-            return Err(PassError::new("pass-manager", name, format!("there is no function `{name}`")));
+            return Err(PassError::no_such_function("pass-manager", name));
         }
         if self.verify_each {
             for each in module.functions() {
@@ -323,6 +324,7 @@ impl<'o> PassManager<'o> {
                     &Name::from(""),
                     format!("the tables are not valid before any pass:\n{tables}"),
                 )
+                .of_kind(PassErrorKind::Invalid)
             })?;
         }
         let mut passes = std::mem::take(&mut self.passes);
@@ -370,6 +372,7 @@ impl<'o> PassManager<'o> {
             verify_tables(module).map_err(|tables| {
                 let name = function.cloned().unwrap_or_else(|| Name::from(""));
                 PassError::new(pass, &name, format!("the tables are not valid after this:\n{tables}"))
+                    .of_kind(PassErrorKind::Invalid)
             })?;
         }
         let step = Step { number, pass, function: function.cloned(), changed, time, skipped };
@@ -388,6 +391,7 @@ impl NoneNamed {
     /// The error of a pass that does this with a function.
     pub(crate) fn of(self, pass: &'static str, done: &str) -> PassError {
         let error = PassError::new(pass, &"the module".into(), format!("which function is to be {done}?"));
+        let error = error.of_kind(PassErrorKind::Request);
         error.with_help(format!("name one of {}", self.0.join(", ")))
     }
 }
@@ -428,6 +432,7 @@ fn verify(pass: &'static str, function: &Function<BBCode>) -> Result<(), PassErr
     function.body.verify().map_err(|violations| {
         let listing = bbcode::display_violations(&function.body, &violations);
         PassError::new(pass, &function.name, format!("the program is not valid after this:\n{listing}"))
+            .of_kind(PassErrorKind::Invalid)
     })
 }
 

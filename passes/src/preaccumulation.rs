@@ -92,7 +92,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     for recurrence in &found {
         recurrence
             .rewrite(bb, &mut replaced)
-            .map_err(|error: EditError| PassError::new(NAME, context.function, error.to_string()))?;
+            .map_err(|error: EditError| PassError::because(NAME, context.function, error))?;
     }
     replaced.apply(bb);
     Ok(!found.is_empty())

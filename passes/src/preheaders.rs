@@ -1,9 +1,9 @@
 //! Blocks before loops: from which control comes to the header and goes nowhere else.
 
-use bbcode::{BBCode, BlockGraph, BlockId, Ids, InstId, PhiEdgeChange};
+use bbcode::{BBCode, BlockGraph, BlockId};
 use hashbrown::HashMap;
+use ircode::Stmt;
 use ircode::graph::{LoopForest, LoopId};
-use ircode::{NewInstruction, Operand, PhiEntry, Stmt, Type};
 
 /// The blocks before the headers of loops, made where there are none.
 pub(crate) struct Preheaders<'g> {
@@ -38,71 +38,7 @@ impl<'g> Preheaders<'g> {
 
     fn make(&self, bb: &mut BBCode, target: LoopId) -> Option<BlockId> {
         let header = self.graph.block(self.forest.get(target)?.header)?;
-        join_edges(bb, header, self.outside.get(&target)?)
-    }
-}
-
-/// Puts a new block on the edges to a block from these others, sorted: control comes from all of them by the new block.
-/// `None` if there is no such block.
-pub(crate) fn join_edges(bb: &mut BBCode, header: BlockId, outside: &[BlockId]) -> Option<BlockId> {
-    let new = bb.insert_block_before(header).ok()?;
-    for &from in outside {
-        if let Some((id, _)) = bb.terminator(from)
-            && let Some(inst) = bb.inst_mut(id)
-        {
-            inst.stmt.for_each_target_mut(|target| {
-                if *target == header {
-                    *target = new;
-                }
-            });
-        }
-        if bb.next(from) == Some(header) {
-            bb.set_next(from, Some(new)).ok()?;
-        }
-    }
-    bb.push(new, NewInstruction::new(Stmt::goto(header), Type::Any)).ok()?;
-    let [only] = outside else {
-        merge_phis(bb, header, outside, new);
-        return Some(new);
-    };
-    bb.replace_phi_edges([PhiEdgeChange { block: header, old: *only, new: vec![new] }]);
-    Some(new)
-}
-
-/// Lets the φs of a block take from the new block before it what they took from these others, which a φ there brings
-/// together.
-fn merge_phis(bb: &mut BBCode, header: BlockId, outside: &[BlockId], new: BlockId) {
-    let phis: Vec<InstId> = bb.phi_nodes(header).map(|(id, _)| id).collect();
-    let mut last: Option<InstId> = None;
-    for id in phis {
-        let Some(inst) = bb.inst(id) else { continue };
-        let (ty, line) = (inst.ty.clone(), inst.line);
-        let Some(phi) = inst.stmt.as_phi() else { continue };
-        let comes = |entry: &PhiEntry<Ids>| outside.binary_search_by_key(&entry.edge, |edge| *edge).is_ok();
-        let (moved, mut entries): (Vec<PhiEntry<Ids>>, Vec<_>) = phi.entries.iter().cloned().partition(comes);
-        if moved.is_empty() {
-            continue;
-        }
-        let first = moved.first().and_then(|entry| entry.value.clone());
-        let same = moved.len() == outside.len() && moved.iter().all(|entry| entry.value == first);
-        let value = match (same, first) {
-            (true, value) => value,
-            (false, _) => {
-                let phi = Stmt::phi(moved.into_iter().map(|entry| (entry.edge, entry.value)));
-                let phi = NewInstruction::new(phi, ty).with_line(line);
-                let made = match last {
-                    Some(last) => bb.insert_after(last, phi),
-                    None => bb.insert_at_start(new, phi),
-                };
-                let made = made.ok();
-                last = made.or(last);
-                made.map(Operand::Value)
-            }
-        };
-        entries.insert(0, PhiEntry { edge: new, value });
-        if let Some(Stmt::Phi(phi)) = bb.inst_mut(id).map(|inst| &mut inst.stmt) {
-            phi.entries = entries.into();
-        }
+        bb.join_edges_unchecked(self.outside.get(&target)?, header).ok()
     }
 }
 

@@ -385,9 +385,9 @@ struct Generated {
 
 /// Derives a function and all that it calls with what is differentiated.
 fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Result<(Derivative, Generated), PassError> {
-    let rules = RuleTable::of_module(module).map_err(|error| PassError::new(NAME, name, error.to_string()))?;
+    let rules = RuleTable::of_module(module).map_err(|error| PassError::because(NAME, name, error))?;
     let Some(root) = module.function_index(name) else {
-        return Err(PassError::new(NAME, name, format!("there is no function `{name}`")));
+        return Err(PassError::no_such_function(NAME, name));
     };
     derived(module, |open_arithmetic| {
         let mut derivation = Derivation::new(module, &rules, &[root], options.carrier, options.savings);
@@ -435,7 +435,7 @@ fn generate_vjps(
     first: &Name,
     roots: &[(Name, Vec<u32>)],
 ) -> Result<(Generated, Vec<Made>), Vec<PassError>> {
-    let rules = RuleTable::of_module(module).map_err(|error| vec![PassError::new(NAME, first, error.to_string())])?;
+    let rules = RuleTable::of_module(module).map_err(|error| vec![PassError::because(NAME, first, error)])?;
     let positions: Vec<usize> = roots.iter().filter_map(|(name, _)| module.function_index(name)).collect();
     derived(module, |open_arithmetic| {
         let mut derivation = Derivation::new(module, &rules, &positions, Carrier::LinearMaps, Savings::default());
@@ -494,7 +494,7 @@ fn generate(
     }
     // A callee that cannot be made ready is an error of its own.
     plan.called_functions().into_iter().try_for_each(|called| derivation.prepared(called).map(|_| ()))?;
-    let error = |error: bbcode::EditError| PassError::new(NAME, &function.name, error.to_string());
+    let error = |error: bbcode::EditError| PassError::because(NAME, &function.name, error);
     let independent = match joins && derivation.savings.independent_rounds && !checkpoint {
         true => IndependentRounds::find(&plan, &function.name, reassociate),
         false => None,
@@ -607,7 +607,7 @@ impl Generated {
         for rule in plan.called_rules() {
             let absent = |function: &Function<BBCode>| function.name != rule.name;
             if plan.derivation.module.function(&rule.name).is_none() && self.functions.iter().all(absent) {
-                let convert = |error: bbcode::ConversionError| PassError::new(NAME, &rule.name, error.to_string());
+                let convert = |error: bbcode::ConversionError| PassError::because(NAME, &rule.name, error);
                 self.functions.push(rule.map(|body| BBCode::try_from(body)).map_err(convert)?);
             }
         }

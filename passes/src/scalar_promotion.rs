@@ -64,7 +64,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     for (around, promotions, before) in &entered {
         around
             .apply(bb, &graph, promotions, *before)
-            .map_err(|error| PassError::new(NAME, context.function, error.to_string()))?;
+            .map_err(|error| PassError::because(NAME, context.function, error))?;
     }
     Ok(!entered.is_empty())
 }

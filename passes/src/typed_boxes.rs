@@ -60,7 +60,7 @@ fn change(
     for (name, ty) in names {
         let kind = TypeKind::Struct { mutable: true, fields: vec![("contents".into(), ty.clone())] };
         let def = TypeDef { name: name.as_str().into(), supertypes: Some(Vec::new()), kind };
-        module.add_type(def).map_err(|error| PassError::new(NAME, &name.into(), error.to_string()))?;
+        module.add_type(def).map_err(|error| PassError::because(NAME, &name.into(), error))?;
     }
     for made in &boxes.made {
         if let Some(ty) = types.get(&boxes.class_of(made))
@@ -68,7 +68,7 @@ fn change(
         {
             let first_store = first_stores.get(&(made.function.clone(), made.statement)).copied();
             make(bb, made.statement, first_store, ty)
-                .map_err(|error| PassError::new(NAME, &made.function, error.to_string()))?;
+                .map_err(|error| PassError::because(NAME, &made.function, error))?;
         }
     }
     for (place, class) in boxes.places() {

@@ -52,7 +52,7 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
         let Some(bb) = module.body_mut(&name) else { continue };
         // From the last on: what comes behind a call moves to another block, and is short then.
         for (id, split) in calls.into_iter().rev() {
-            branch(bb, id, split).map_err(|error| PassError::new(NAME, &name, error.to_string()).at(bb, id))?;
+            branch(bb, id, split).map_err(|error| PassError::because(NAME, &name, error).at(bb, id))?;
         }
     }
     Ok(changed)

@@ -56,8 +56,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         return Ok(copied);
     }
     for (block, id) in first {
-        end_behind(bb, block, id)
-            .map_err(|error| PassError::new(NAME, context.function, error.to_string()).at(bb, id))?;
+        end_behind(bb, block, id).map_err(|error| PassError::because(NAME, context.function, error).at(bb, id))?;
     }
     bb.remove_unreachable_blocks();
     Ok(true)

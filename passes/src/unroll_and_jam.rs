@@ -110,7 +110,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         nest.update(&changes);
         changed |= nest
             .jam(bb, context.module, &mut changes)
-            .map_err(|error| PassError::new(NAME, context.function, error.to_string()))?;
+            .map_err(|error| PassError::because(NAME, context.function, error))?;
     }
     Ok(changed)
 }

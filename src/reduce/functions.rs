@@ -1,6 +1,6 @@
 //! Removing functions, types and arguments.
 
-use bbcode::BBCode;
+use bbcode::{BBCode, remove_argument};
 use hashbrown::HashSet;
 use ircode::{Argument, Constant, Declaration, Module, Name, Operand};
 
@@ -45,7 +45,7 @@ pub(super) fn arguments(reducer: &mut Reducer<'_>) {
         let arguments = (1..function.body.argtypes.len()).rev();
         unused.extend(arguments.filter(|index| !used.contains(index)).map(|index| (name.clone(), index)));
     }
-    reducer.each(unused, |module, (name, index)| remove_argument(module, name, *index));
+    reducer.each(unused, |module, (name, index)| remove_unused(module, name, *index));
 }
 
 /// A module of these functions and declarations. Tables lose their entries for functions that are gone.
@@ -112,22 +112,7 @@ fn used_arguments(body: &BBCode) -> HashSet<usize> {
     used
 }
 
-fn remove_argument(module: &mut Module<BBCode>, name: &Name, index: usize) -> bool {
-    let Some(mut function) = module.function(name).cloned() else { return false };
-    if index >= function.body.argtypes.len() {
-        return false;
-    }
-    function.body.argtypes.remove(index);
-    if index <= function.parameters.len() {
-        function.parameters.remove(index - 1);
-    }
-    function.body.for_each_operand_mut(|operand| {
-        if let Operand::Argument(argument) = operand
-            && let Some(old) = argument.index().filter(|&old| old > index)
-        {
-            *argument = Argument::from_index(old - 1);
-        }
-    });
-    module.replace_function(function);
-    true
+fn remove_unused(module: &mut Module<BBCode>, name: &Name, index: usize) -> bool {
+    let removed = module.edit_function(name, |function| remove_argument(function, Argument::from_index(index)));
+    removed.is_some_and(|removed| removed.is_ok())
 }

@@ -86,6 +86,28 @@ module CalledInTry
         return sum.so_far
     end
 
+    function dictionary_changed(x)
+        d = Dict(1 => x)
+        try
+            d[2] = x^2
+            d[3] = d[7]
+        catch
+            d[4] = x^3
+        end
+        return sum(k * get(d, k, zero(x)) for k in 1:4)
+    end
+    function arithmetic_on_nothing(x)
+        total = x
+        for e in Union{typeof(x),Nothing}[x, nothing]
+            try
+                total += 2e
+            catch exception
+                exception isa MethodError && (total += x^3)
+            end
+        end
+        return total::typeof(x)
+    end
+
     # What closures and the code around them put into a variable before an exception is there for the handler.
     function assigned_before_it_throws(x)
         s = x
@@ -226,6 +248,8 @@ end
 @case("changes_made_by_what_is_called_in_try", (x, n) -> CalledInTry.one_of_changes(x, n), 0.8, 1)
 @case("changes_made_before_what_is_called_throws", (x, n) -> CalledInTry.one_of_changes(x, n), 0.8, 0)
 @case("exception_made_by_what_changes", x -> CalledInTry.thrown_by_another(x), 1.5)
+@case("dictionary_changed_in_try", x -> CalledInTry.dictionary_changed(x), 1.2)
+@case("arithmetic_on_nothing_in_try", x -> CalledInTry.arithmetic_on_nothing(x), 1.2)
 @case("assigned_before_it_throws", x -> CalledInTry.assigned_before_it_throws(x), 1.5)
 @case("assigned_where_nothing_throws", x -> CalledInTry.assigned_before_it_throws(x), 0.5)
 @case("counted_before_it_throws", x -> CalledInTry.counted_before_it_throws(x), 1.5)

@@ -1,15 +1,14 @@
 //! Arguments of a function: adding and removing them.
 
-use ircode::{Argument, Operand, Type};
+use ircode::{Argument, Function, Name, Operand, Type};
 
 use crate::code::BBCode;
 use crate::error::EditError;
 use crate::ids::{Ids, InstId};
 
 impl BBCode {
-    /// Adds an argument behind the others, and returns its name. Calls of the function have to give it one more. The
-    /// names of parameters, and whether the last one collects what is passed from there on, are the
-    /// [`Function`](ircode::Function)'s, to be changed there.
+    /// Adds an argument behind the others, and returns its name. Calls of the function have to give it one more. Where
+    /// a [`Function`] is around the code, the free function [`add_argument`] keeps its names of arguments true.
     ///
     /// ```
     /// use bbcode::BBCode;
@@ -25,8 +24,8 @@ impl BBCode {
     }
 
     /// Removes an argument that nobody uses, and returns its type. Arguments are named by position, so those behind it
-    /// move up by one, here and in every call; the [`Function`](ircode::Function)'s `parameters` and `varargs` have to
-    /// follow. Takes time linear in the function.
+    /// move up by one, here and in every call. Where a [`Function`] is around the code, the free function
+    /// [`remove_argument`] keeps its names of arguments true. Takes time linear in the function.
     ///
     /// ```
     /// use bbcode::{BBCode, EditError};
@@ -60,13 +59,90 @@ impl BBCode {
         if let Some(user) = user {
             return Err(EditError::ArgumentInUse { argument, user });
         }
-        self.for_each_operand_mut(|operand| {
-            if let Operand::Argument(Argument(number)) = operand
-                && *number > argument.0
-            {
-                *number -= 1;
-            }
-        });
+        self.renumber_arguments(|number| if number > argument.0 { number - 1 } else { number });
         Ok(self.argtypes.remove(index))
     }
+
+    fn renumber_arguments(&mut self, new: impl Fn(u32) -> u32) {
+        self.for_each_operand_mut(|operand| {
+            if let Operand::Argument(Argument(number)) = operand {
+                *number = new(*number);
+            }
+        });
+    }
+}
+
+/// Adds an argument to a function, behind the others, but in front of the one that collects what is passed from there
+/// on; returns its name in the code. Calls of the function have to give it one more. Takes time linear in the function
+/// where arguments are collected.
+///
+/// ```
+/// use bbcode::{BBCode, add_argument};
+/// use ircode::{Argument, Type, parse_module};
+///
+/// let module = parse_module("
+/// function f(x::Float64, rest::Tuple{Int64})::Tuple{Int64}
+/// ; varargs
+/// 1 ─     return rest
+/// end")?.module;
+/// let mut module = module.map(|body| BBCode::try_from(body))?;
+/// let added = module.edit_function("f", |f| add_argument(f, Some("scale".into()), Type::FLOAT64)).unwrap()?;
+/// assert_eq!(added, Argument(3));
+/// assert_eq!(module.functions()[0].parameters[1].as_deref(), Some("scale"));
+/// assert_eq!(module.functions()[0].body.to_string(), "1 ─ %1 = return _4\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`EditError::ArgumentNameTaken`], where another argument has that name. The function is then as it was.
+pub fn add_argument(function: &mut Function<BBCode>, name: Option<Name>, ty: Type) -> Result<Argument, EditError> {
+    if let Some(taken) = name.as_ref().filter(|name| function.parameters.iter().flatten().any(|other| other == *name)) {
+        return Err(EditError::ArgumentNameTaken(taken.clone()));
+    }
+    let count = function.body.argtypes.len();
+    let index = if function.varargs && count > 1 { count - 1 } else { count };
+    let added = Argument::from_index(index);
+    if index < count {
+        function.body.renumber_arguments(|number| if number >= added.0 { number + 1 } else { number });
+    }
+    function.body.argtypes.insert(index, ty);
+    // `_1`, the function itself, is not among the names.
+    let place = index.saturating_sub(1);
+    if name.is_some() || place < function.parameters.len() {
+        function.parameters.resize(function.parameters.len().max(place), None);
+        function.parameters.insert(place, name);
+    }
+    Ok(added)
+}
+
+/// Removes an argument that nobody uses from a function, its name too, and returns its type: as
+/// [`BBCode::remove_argument`]. A function that loses the argument that collects what is passed collects nothing.
+///
+/// ```
+/// use bbcode::{BBCode, remove_argument};
+/// use ircode::{Argument, parse_module};
+///
+/// let module = parse_module("
+/// function f(x::Float64, y::Float64)::Float64
+/// 1 ─     return y
+/// end")?.module;
+/// let mut module = module.map(|body| BBCode::try_from(body))?;
+/// module.edit_function("f", |f| remove_argument(f, Argument(2))).unwrap()?;
+/// assert_eq!(module.functions()[0].parameters, [Some("y".into())]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// As of [`BBCode::remove_argument`].
+pub fn remove_argument(function: &mut Function<BBCode>, argument: Argument) -> Result<Type, EditError> {
+    let removed = function.body.remove_argument(argument)?;
+    // It is one of the arguments behind the function itself, or the body would have refused.
+    let place = (argument.0 as usize).saturating_sub(2);
+    if place < function.parameters.len() {
+        function.parameters.remove(place);
+    }
+    function.varargs &= place + 1 < function.body.argtypes.len();
+    Ok(removed)
 }

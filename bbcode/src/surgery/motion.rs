@@ -35,9 +35,18 @@ impl BBCode {
     /// region; [`EditError::BeforePhi`]; [`EditError::NotAvailable`] if an operand would not be there, or the statement
     /// not be there where it is used.
     pub fn move_before(&mut self, inst: InstId, anchor: InstId) -> Result<(), EditError> {
-        let stmt = self.stmt(inst).ok_or(EditError::NoSuchInst(inst))?;
         let block = self.block_of(anchor).ok_or(EditError::NoSuchInst(anchor))?;
-        if inst == anchor {
+        self.move_into(inst, block, Some(anchor))
+    }
+
+    /// Moves a statement to the place before `anchor`, or to the end of a block.
+    fn move_into(&mut self, inst: InstId, block: BlockId, anchor: Option<InstId>) -> Result<(), EditError> {
+        let stmt = self.stmt(inst).ok_or(EditError::NoSuchInst(inst))?;
+        let before = match anchor {
+            Some(anchor) => self.prev_inst(anchor),
+            None => self.last_inst(block),
+        };
+        if Some(inst) == anchor || anchor.is_none() && before == Some(inst) {
             return Ok(());
         }
         let bound = match stmt {
@@ -48,12 +57,15 @@ impl BBCode {
         if bound {
             return Err(EditError::Immovable(inst));
         }
-        self.check_place(self.prev_inst(anchor), Some(anchor), stmt)?;
+        self.check_place(before, anchor, stmt)?;
         let mut operands: Vec<InstId> = Vec::new();
         stmt.for_each_use(|value| operands.push(value));
         for value in operands {
-            let there = value != inst && (self.is_available(value, anchor));
-            if !there {
+            let is_there = match anchor {
+                Some(anchor) => self.is_available(value, anchor),
+                None => self.is_available_at_end(value, block),
+            };
+            if value == inst || !is_there {
                 return Err(EditError::NotAvailable { value, at: inst });
             }
         }
@@ -66,14 +78,16 @@ impl BBCode {
                     .iter()
                     .filter(|entry| entry.value.as_ref().and_then(|value| value.as_value()) == Some(inst))
                     .all(|entry| self.is_place_above(block, entry.edge)),
-                _ if self.block_of(user) == Some(block) => user == anchor || self.comes_before(anchor, user),
+                _ if self.block_of(user) == Some(block) => {
+                    anchor.is_some_and(|anchor| user == anchor || self.comes_before(anchor, user))
+                }
                 _ => self.block_of(user).is_some_and(|below| self.is_place_above(block, below)),
             };
             if !behind {
                 return Err(EditError::NotAvailable { value: inst, at: user });
             }
         }
-        self.relink(inst, block, Some(anchor))
+        self.relink(inst, block, anchor)
     }
 
     /// Moves a statement to the end of a block, before the terminator if there is one: out of a loop, or before a
@@ -100,17 +114,10 @@ impl BBCode {
     ///
     /// # Errors
     ///
-    /// As [`BBCode::move_before`]; [`EditError::NothingHere`] if the block has no statement.
+    /// As [`BBCode::move_before`].
     pub fn hoist(&mut self, inst: InstId, to: BlockId) -> Result<(), EditError> {
         self.block(to).ok_or(EditError::NoSuchBlock(to))?;
-        let anchor = match self.end_of(to) {
-            Some(end) => end,
-            None => {
-                // Behind the last statement: before it, and then that before this one, would change its place.
-                return self.move_to_end(inst, to);
-            }
-        };
-        self.move_before(inst, anchor)
+        self.move_into(inst, to, self.end_of(to))
     }
 
     /// Moves a statement to the start of a block, behind its φs: to where it is used.
@@ -135,14 +142,14 @@ impl BBCode {
     ///
     /// # Errors
     ///
-    /// As [`BBCode::move_before`]; [`EditError::NothingHere`] if the block holds nothing but φs.
+    /// As [`BBCode::move_before`].
     pub fn sink(&mut self, inst: InstId, to: BlockId) -> Result<(), EditError> {
         self.block(to).ok_or(EditError::NoSuchBlock(to))?;
         let anchor = match self.phi_nodes(to).last() {
             Some((phi, _)) => self.next_inst(phi),
             None => self.first_inst(to),
         };
-        self.move_before(inst, anchor.ok_or(EditError::NothingHere(to))?)
+        self.move_into(inst, to, anchor)
     }
 
     /// Moves a statement as [`BBCode::hoist`] does, but looks neither at operands nor at uses, and takes constant time.
@@ -181,20 +188,6 @@ impl BBCode {
                 self.relink(inst, to, anchor)
             }
         }
-    }
-
-    /// To the end of a block without terminator.
-    fn move_to_end(&mut self, inst: InstId, to: BlockId) -> Result<(), EditError> {
-        let last = self.last_inst(to).ok_or(EditError::NothingHere(to))?;
-        if last == inst {
-            return Ok(());
-        }
-        // A statement that does nothing stands in for the end.
-        let nothing = ircode::NewInstruction::new(Stmt::nothing(), ircode::Type::Nothing);
-        let anchor = self.insert_after(last, nothing)?;
-        let result = self.move_before(inst, anchor);
-        self.remove_unchecked(anchor)?;
-        result
     }
 
     /// Whether control comes through all of `above` before it gets to `below`, which is another block or the edge at

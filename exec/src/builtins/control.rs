@@ -116,6 +116,16 @@ pub(super) fn typeassert(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Va
     Err(runtime.exception("TypeError", &["func", "context", "expected", "got"], fields))
 }
 
+/// The number that a value is; what is no number has no arithmetic.
+pub(super) fn assert_number(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [value, asserted] = args else { return Err(expected("a value and a type")) };
+    let ty = asked_type(asserted)?;
+    if answered(runtime, value, &ty)? {
+        return Ok(value.clone());
+    }
+    Err(runtime.method_error("convert", &[Value::Type(ty), value.clone()]))
+}
+
 pub(super) fn throw(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     match args {
         // An exception of which only the text is known: `ErrorException("message")`.

@@ -428,7 +428,7 @@ impl FunctionCompiler<'_, '_> {
                 Some(Typed { layout: a.layout.clone(), parts })
             }
             ("identity", [value]) => Some(value.clone()),
-            ("typeassert", [value, ty]) if !value.layout.is_boxed() => match &ty.layout.ty {
+            ("typeassert" | "assert_number", [value, ty]) if !value.layout.is_boxed() => match &ty.layout.ty {
                 Type::TypeOf(ty) if **ty == value.layout.ty || **ty == Type::Any => Some(value.clone()),
                 _ => None,
             },

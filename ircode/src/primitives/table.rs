@@ -270,6 +270,7 @@ pub static TABLE: &[Primitive] = &[
     machine("isa", 2, Some(2), BOOL, THROWS),
     machine("typeof", 1, Some(1), ResultType::Unknown, PURE),
     machine("typeassert", 2, Some(2), ResultType::Unknown, THROWS),
+    bbkit("assert_number", 2, ResultType::Unknown, THROWS),
     machine("throw", 1, Some(1), ResultType::Bottom, WRITES),
     machine("rethrow", 0, Some(1), ResultType::Bottom, WRITES),
     machine("error", 0, None, ResultType::Bottom, WRITES),

@@ -49,6 +49,7 @@ checks! {
     WitnessOnce = "DT10", "no two differentiability witnesses of a function are for the same parameters";
     DerivativeFits = "DT11", "a derivative takes the arguments of the function and what its kind of derivative takes beside them";
     ConstantFits = "DT12", "a global constant has the fields of its type, and is made of what is declared before it";
+    ParametersFit = "DT13", "a function names no more arguments than it has, and one that collects arguments has one for them";
 }
 
 impl fmt::Display for TableCheck {
@@ -62,7 +63,7 @@ impl fmt::Display for TableCheck {
 pub struct TableViolation {
     /// The condition.
     pub check: TableCheck,
-    /// The class, or the witness table as `T: P`.
+    /// The class, the witness table as `T: P`, or the function.
     pub table: Name,
     /// The method or requirement; `None` where the table as a whole is concerned.
     pub entry: Option<Name>,
@@ -127,13 +128,14 @@ impl std::error::Error for TableViolations {}
 /// # Errors
 ///
 /// All violations: those of classes, then those of witness tables, then those of differentiability witnesses, then
-/// those of global constants, each in the order of the tables and their entries.
+/// those of global constants, each in the order of the tables and their entries; then those of functions.
 pub fn verify_tables<F>(module: &Module<F>, argtypes: impl Fn(&F) -> &[Type]) -> Result<(), TableViolations> {
     let mut verifier = Verifier { module, argtypes: &argtypes, violations: Vec::new() };
     module.classes().iter().for_each(|class| verifier.class(class));
     module.witnesses().iter().for_each(|witness| verifier.witness(witness));
     verifier.differentiability();
     verifier.constants();
+    module.functions().iter().for_each(|function| verifier.parameters(function));
     match verifier.violations {
         violations if violations.is_empty() => Ok(()),
         violations => Err(TableViolations(violations)),
@@ -161,6 +163,18 @@ impl<'m, F> Verifier<'m, F> {
     fn report(&mut self, check: TableCheck, table: &Name, entry: Option<&Name>, message: String) {
         let help = matches!(check, TableCheck::OverrideFits | TableCheck::WitnessFits).then(|| THUNK.to_string());
         self.violations.push(TableViolation { check, table: table.clone(), entry: entry.cloned(), message, help });
+    }
+
+    fn parameters(&mut self, function: &Function<F>) {
+        let arguments = (self.argtypes)(&function.body).len().saturating_sub(1);
+        let problem = if function.parameters.len() > arguments {
+            format!("it has {}, and names for {}", counted(arguments, "argument"), function.parameters.len())
+        } else if function.varargs && arguments == 0 {
+            "it collects what is passed, and has no argument".to_string()
+        } else {
+            return;
+        };
+        self.report(TableCheck::ParametersFit, &function.name, None, problem);
     }
 
     fn class(&mut self, class: &'m Class) {

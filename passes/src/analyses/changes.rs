@@ -30,6 +30,7 @@ const PASS_ON: &[&str] = &[
     "getfield",
     "getproperty",
     "typeassert",
+    "assert_number",
     "identity",
     "ifelse",
     "arrayset",

@@ -145,7 +145,7 @@ impl<'m> Specializer<'m> {
                     let new = place.of_function(Operand::global("Main", &to), args);
                     let from = name(self.module, place.function);
                     if let Some(body) = self.module.body_mut(&caller_name) {
-                        body.replace(id, new).map_err(|error| PassError::new(NAME, &caller_name, error.to_string()))?;
+                        body.replace(id, new).map_err(|error| PassError::because(NAME, &caller_name, error))?;
                     }
                     let statement = Some(numbers.of(id));
                     self.report.specialized.push(Specialized { function: caller_name.clone(), statement, from, to });
@@ -312,7 +312,7 @@ impl<'m> Specializer<'m> {
         }
         let name = self.names.find(&wanted, |name| module.function(name).is_some());
         let clone = specialized(module, &self.things, original, ways, operands, name)
-            .map_err(|error| PassError::new(NAME, &original.name, error.to_string()))?;
+            .map_err(|error| PassError::because(NAME, &original.name, error))?;
         self.module.replace_function(clone);
         self.replaced.push(false);
         self.fresh.push(index);
@@ -330,7 +330,7 @@ impl<'m> Specializer<'m> {
         let functions = self.module.functions();
         let (Some(known), Some(original)) = (functions.get(known), functions.get(function)) else { return Ok(false) };
         let mut clone = specialized(self.module, &self.things, original, ways, operands, known.name.clone())
-            .map_err(|error| PassError::new(NAME, &original.name, error.to_string()))?;
+            .map_err(|error| PassError::because(NAME, &original.name, error))?;
         let context = Context { module: self.module, function: &known.name };
         closure_folding::run(&mut clone.body, &context)?;
         dead_code::run(&mut clone.body, &context)?;
@@ -386,7 +386,7 @@ impl<'m> Specializer<'m> {
             if let Some(place) = self.module.body_mut(&target_name) {
                 *place = body;
             }
-            result.map_err(|error| PassError::new(NAME, &target_name, error.to_string()))?;
+            result.map_err(|error| PassError::because(NAME, &target_name, error))?;
         }
         Ok(true)
     }

@@ -125,7 +125,7 @@ pub(crate) fn prepared_body(
     }
     bb.remove_unreachable_blocks();
     let dispatched = dispatch::dispatch(module, &mut bb, candidates);
-    if dispatched.map_err(|error| PassError::new(pass, &function.name, error.to_string()))? {
+    if dispatched.map_err(|error| PassError::because(pass, &function.name, error))? {
         // What a candidate returns is known where it is called.
         infer_and_lower(&mut bb, &context)?;
     }

@@ -3,6 +3,22 @@
 use ircode::primitives::Primitive;
 use ircode::{Module, Type};
 
+use crate::PassErrorKind;
+
+/// Why there is no derivative, and what would mend that.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Refusal {
+    pub(crate) message: String,
+    pub(crate) help: Option<&'static str>,
+    pub(crate) kind: PassErrorKind,
+}
+
+impl Refusal {
+    pub(crate) fn new(message: impl Into<String>, help: Option<&'static str>) -> Refusal {
+        Refusal { message: message.into(), help, kind: PassErrorKind::Unsupported }
+    }
+}
+
 /// Why there is no derivative of a primitive on operands of these types, and what would mend it. `of_registered` is
 /// that for primitives of the host.
 pub(crate) fn without_rule<F>(
@@ -10,10 +26,10 @@ pub(crate) fn without_rule<F>(
     primitive: &Primitive,
     types: impl Iterator<Item = Type>,
     of_registered: &'static str,
-) -> (String, Option<&'static str>) {
+) -> Refusal {
     if primitive.name == "bitcast" {
-        let message = "a float is made of bits that depend on the arguments".into();
-        return (message, Some("register a derivative rule for the function that does this"));
+        let message = "a float is made of bits that depend on the arguments";
+        return Refusal::new(message, Some("register a derivative rule for the function that does this"));
     }
     let types: Vec<Type> = types.collect();
     let is_undeclared = |ty: &Type| matches!(ty, Type::Named(name) if module.type_def(name).is_none());
@@ -25,5 +41,6 @@ pub(crate) fn without_rule<F>(
             "the types of the operands are not known: a typeassert or the declared types of the arguments tell them",
         ),
     };
-    (format!("there is no derivative rule for `{}` of ({})", primitive.name, types.join(", ")), help)
+    let message = format!("there is no derivative rule for `{}` of ({})", primitive.name, types.join(", "));
+    Refusal { kind: PassErrorKind::NoRule(primitive.name), ..Refusal::new(message, help) }
 }

@@ -2,7 +2,7 @@
 
 use ircode::{Name, Type};
 
-use crate::PassError;
+use crate::{PassError, PassErrorKind};
 
 /// An argument with respect to which a function cannot be differentiated.
 pub(crate) struct UnwantedArgument {
@@ -13,7 +13,7 @@ pub(crate) struct UnwantedArgument {
 impl UnwantedArgument {
     /// The error of a pass on a function.
     pub(crate) fn of(self, pass: &'static str, function: &Name) -> PassError {
-        let error = PassError::new(pass, function, self.message);
+        let error = PassError::new(pass, function, self.message).of_kind(PassErrorKind::Request);
         match self.help {
             Some(help) => error.with_help(help),
             None => error,

@@ -8,7 +8,7 @@ use ircode::{Argument, Callee, Head, IRCode, Module, Operand, Positions, SSAValu
 
 use super::operation::{Operation, Role};
 use crate::analyses::disjoint_sets::DisjointSets;
-use crate::differentiation::refusals::without_rule;
+use crate::differentiation::refusals::{Refusal, without_rule};
 use crate::reverse_mode::may_hold_integers;
 use crate::tangents::{Tangent, TangentTypes};
 
@@ -33,8 +33,7 @@ pub(super) enum State {
 pub(super) struct Reason {
     /// The statement from which on it is not known.
     pub(super) at: usize,
-    pub(super) message: String,
-    pub(super) help: Option<&'static str>,
+    pub(super) refusal: Refusal,
 }
 
 /// What was found about the values of a function.
@@ -260,8 +259,8 @@ impl Activity {
             operation
                 if is_exception(operation) || is_call(operation) && subject.module.is_undeclared_exception(ty) =>
             {
-                let message = "what an exception carries is not differentiated".to_string();
-                self.opaque(index, message, Some("return a value from the try block instead"))
+                let message = "what an exception carries is not differentiated";
+                self.opaque(index, Refusal::new(message, Some("return a value from the try block instead")))
             }
             // An exception whose type is known has no tangent, but what it carries may.
             Operation::Copy(_) | Operation::Merge | Operation::Choose(..)
@@ -280,23 +279,21 @@ impl Activity {
                 _ => State::None,
             },
             Operation::Call { .. } if joined == State::Bits => {
-                let message = "the bits of a float that depends on the arguments are passed on".to_string();
-                self.opaque(index, message, None)
+                let message = "the bits of a float that depends on the arguments are passed on";
+                self.opaque(index, Refusal::new(message, None))
             }
             Operation::Unknown => match joined {
                 State::None => State::None,
                 State::Bits if primitive.is_some_and(|name| name != "bitcast") => State::None,
-                State::Bits | State::Active => {
-                    let (message, help) = self.unknown(subject, index);
-                    self.opaque(index, message, help)
-                }
+                State::Bits | State::Active => self.opaque(index, self.unknown(subject, index)),
                 opaque @ State::Opaque(_) => opaque,
             },
             Operation::Copy(of) => match (joined, self.kind(of), &kind) {
                 (State::Active, Tangent::Float(from), Tangent::Float(to)) if from != *to => {
                     let message =
                         format!("{} that depends on the arguments is seen as {ty:?} here", with_article(from));
-                    self.opaque(index, message, Some("its derivative is known for values of one float type only"))
+                    let help = "its derivative is known for values of one float type only";
+                    self.opaque(index, Refusal::new(message, Some(help)))
                 }
                 (State::Bits, ..) if ty.as_scalar().is_some() => State::None,
                 _ => joined,
@@ -308,10 +305,7 @@ impl Activity {
         }
         if joined >= State::Active && operation.changes(subject.module, stmt) {
             let stored = match operation {
-                Operation::Unknown if joined == State::Active => {
-                    let (message, help) = self.unknown(subject, index);
-                    self.opaque(index, message, help)
-                }
+                Operation::Unknown if joined == State::Active => self.opaque(index, self.unknown(subject, index)),
                 _ => joined,
             };
             stmt.for_each_operand(&mut |operand| {
@@ -356,17 +350,17 @@ impl Activity {
         found
     }
 
-    fn opaque(&mut self, at: usize, message: String, help: Option<&'static str>) -> State {
+    fn opaque(&mut self, at: usize, refusal: Refusal) -> State {
         let Some(known) = self.reason_at.get_mut(at) else { return State::None };
         State::Opaque(*known.get_or_insert_with(|| {
-            self.reasons.push(Reason { at, message, help });
+            self.reasons.push(Reason { at, refusal });
             self.reasons.len() - 1
         }))
     }
 
     /// Why nothing is known of the derivative of a statement.
-    fn unknown(&self, subject: Subject<'_>, index: usize) -> (String, Option<&'static str>) {
-        let Some(stmt) = subject.ir.stmts.stmts().get(index) else { return (String::new(), None) };
+    fn unknown(&self, subject: Subject<'_>, index: usize) -> Refusal {
+        let Some(stmt) = subject.ir.stmts.stmts().get(index) else { return Refusal::new("", None) };
         let module = subject.module;
         if let Some((primitive, args)) = module.primitive_call(stmt) {
             let types = args.iter().map(|arg| subject.ir.operand_type(arg));
@@ -380,21 +374,22 @@ impl Activity {
         let callee = match stmt {
             Stmt::Call(_) | Stmt::Invoke(_) => module.called(stmt),
             Stmt::Expr(expr) if expr.head == Head::Foreigncall => {
-                return ("no derivative of this foreign function is known".into(), None);
+                return Refusal::new("no derivative of this foreign function is known", None);
             }
-            _ => return ("what depends on the arguments is used here, of which no derivative is known".into(), None),
+            _ => {
+                let message = "what depends on the arguments is used here, of which no derivative is known";
+                return Refusal::new(message, None);
+            }
         };
-        match callee {
-            Some(Callee::Function(_)) => ("the function is called with another number of arguments".into(), None),
-            Some(Callee::Unknown(name)) => (
-                format!(
-                    "`{name}` is neither a function of this module nor a primitive, so its derivative is not known"
-                ),
-                None,
-            ),
-            Some(Callee::Type(ty)) => (format!("{} is made of what depends on the arguments", ty.with_article()), None),
-            _ => ("what is called here is known only when it runs".into(), None),
-        }
+        let message = match callee {
+            Some(Callee::Function(_)) => "the function is called with another number of arguments".into(),
+            Some(Callee::Unknown(name)) => {
+                format!("`{name}` is neither a function of this module nor a primitive, so its derivative is not known")
+            }
+            Some(Callee::Type(ty)) => format!("{} is made of what depends on the arguments", ty.with_article()),
+            _ => "what is called here is known only when it runs".into(),
+        };
+        Refusal::new(message, None)
     }
 }
 

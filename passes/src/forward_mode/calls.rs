@@ -9,6 +9,7 @@ use super::derivation::Called;
 use super::linearization::CallApart;
 use super::transform::{Done, Failure, Transform};
 use super::writer::Op;
+use crate::PassError;
 use crate::derivative_entries::Registered;
 use crate::differentiation::dispatch::as_taken;
 use crate::rules::RuleKind;
@@ -28,7 +29,10 @@ impl Transform<'_> {
             return Ok(());
         }
         let Some(Called { mut signature, argtypes, result: result_type, varargs }) =
-            self.derivation.called(function).map_err(|error| Failure::At(index, error.message, error.help))?
+            self.derivation.called(function).map_err(|error| {
+                let PassError { message, help, kind, .. } = error;
+                Failure::At { at: index, message, help, kind }
+            })?
         else {
             return Ok(());
         };
@@ -135,7 +139,7 @@ impl Transform<'_> {
     ) -> Result<Option<Registered>, Failure> {
         let module = self.derivation.module;
         let name = module.functions().get(function).map_or("", |function| function.name.as_str());
-        let fail = |problem: String| Failure::At(index, format!("the derivative of `{name}`: {problem}"), None);
+        let fail = |problem: String| Failure::at(index, format!("the derivative of `{name}`: {problem}"), None);
         let Some(found) = self.derivation.registered.find(function, wanted).map_err(fail)? else { return Ok(None) };
         let apart = self.apart.is_some();
         if self.directions() != 1 || varargs || apart {

@@ -135,7 +135,7 @@ impl<'a> Derivation<'a> {
             &self.candidates,
             self.open_arithmetic,
         )?;
-        let error = |error: EditError| PassError::new(NAME, &function.name, error.to_string());
+        let error = |error: EditError| PassError::because(NAME, &function.name, error);
         if self.frees_entry {
             free_entry(&mut bb).map_err(error)?;
         }
@@ -143,7 +143,7 @@ impl<'a> Derivation<'a> {
         let inferred = returned_type(&bb);
         let result = if function.result.is_unknown() { inferred } else { function.result.clone() };
         crate::differentiation::checkpointed::unmark(&mut bb);
-        let ir = IRCode::try_from(bb).map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
+        let ir = IRCode::try_from(bb).map_err(|error| PassError::because(NAME, &function.name, error))?;
         let classifier = Classifier { module: self.module, rules: self.rules, tangents: &self.tangents, ir: &ir };
         let stmts = ir.stmts.stmts().iter().zip(ir.stmts.types());
         let mut operations: Vec<Operation> = stmts.map(|(stmt, ty)| classifier.operation(stmt, ty)).collect();

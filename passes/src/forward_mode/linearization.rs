@@ -150,7 +150,7 @@ fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Resu
     let error = |message: String| PassError::new(NAME, name, message);
     let table = RuleTable::of_module(module).map_err(|problem| error(problem.to_string()))?;
     let Some(root) = module.function_index(name) else {
-        return Err(error(format!("there is no function `{name}`")));
+        return Err(PassError::no_such_function(NAME, name));
     };
     derived(module, |open_arithmetic| {
         let mut derivation = Derivation::new(module, &table, &[root], 1);

@@ -307,7 +307,7 @@ impl Classifier<'_> {
         let element = |operand: &Op| self.element(&self.type_of(operand));
         let result = |kind: Tangent| Gives::Result(kind);
         match (primitive.name, args) {
-            ("identity" | "typeassert", [value, ..]) => Operation::Copy(value.clone()),
+            ("identity" | "typeassert" | "assert_number", [value, ..]) => Operation::Copy(value.clone()),
             ("ifelse", [condition, then, otherwise]) => {
                 Operation::Choose(condition.clone(), then.clone(), otherwise.clone())
             }

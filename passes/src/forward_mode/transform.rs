@@ -14,15 +14,16 @@ use super::linearization::Apart;
 use super::operation::{Gives, Operation, Role};
 use super::rule::Application;
 use super::writer::{Op, Writer, zero};
-use crate::PassError;
 use crate::analyses::slots::{self, why_it_stays};
+use crate::differentiation::refusals::Refusal;
 use crate::differentiation::signatures::Signature;
 use crate::tangents::Tangent;
+use crate::{PassError, PassErrorKind};
 
 /// Why a function is not derived.
 pub(super) enum Failure {
     /// There is no derivative, at the statement of this index.
-    At(usize, String, Option<String>),
+    At { at: usize, message: String, help: Option<String>, kind: PassErrorKind },
     /// There is none of the function as a whole.
     Function(String),
     /// A statement has no place, which verified code always gives it.
@@ -209,13 +210,13 @@ impl<'a> Transform<'a> {
         let mut names: Vec<String> = argument.map(|argument| argument.to_string()).into_iter().collect();
         names.extend(chain.iter().map(|&index| self.prepared.shown(index)));
         let way = (names.len() > 1).then(|| format!("it depends on the argument by {}", names.join(" → ")));
-        let (at, message, help) = match self.slot(reason.at) {
-            Some((at, message)) => (at, message, Some(slots::HELP)),
-            None => (reason.at, reason.message.clone(), reason.help),
+        let (at, refusal) = match self.slot(reason.at) {
+            Some((at, message)) => (at, Refusal::new(message, Some(slots::HELP))),
+            None => (reason.at, reason.refusal.clone()),
         };
-        let help: Vec<String> = help.map(str::to_string).into_iter().chain(way).collect();
+        let help: Vec<String> = refusal.help.map(str::to_string).into_iter().chain(way).collect();
         let help = (!help.is_empty()).then(|| help.join("; "));
-        Failure::At(at, message, help)
+        Failure::At { at, message: refusal.message, help, kind: refusal.kind }
     }
 
     /// Why the slot with which a statement works has no tangent, if it works with one.
@@ -641,12 +642,18 @@ impl<'a> Transform<'a> {
 }
 
 impl Failure {
+    /// That there is no derivative at the statement of this index.
+    pub(super) fn at(at: usize, message: impl Into<String>, help: Option<&str>) -> Failure {
+        let (message, help) = (message.into(), help.map(str::to_string));
+        Failure::At { at, message, help, kind: PassErrorKind::Unsupported }
+    }
+
     /// As an error of the pass.
     pub(super) fn of(self, function: &ircode::Function<BBCode>, prepared: &Prepared) -> PassError {
         match self {
-            Failure::At(index, message, help) => {
-                let error = PassError::new(super::NAME, &function.name, message);
-                let error = match prepared.origin(index).and_then(|origin| function.body.all_insts().nth(origin)) {
+            Failure::At { at, message, help, kind } => {
+                let error = PassError::new(super::NAME, &function.name, message).of_kind(kind);
+                let error = match prepared.origin(at).and_then(|origin| function.body.all_insts().nth(origin)) {
                     Some((id, _)) => error.at(&function.body, id),
                     None => error,
                 };

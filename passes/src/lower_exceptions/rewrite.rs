@@ -80,7 +80,7 @@ pub(super) fn rewrite(
             let set = own("slot_set!", [Operand::Value(slot), value]);
             bb.insert_after(last, NewInstruction::new(set, Type::Nothing))
         });
-        set.map_err(|error| PassError::new(NAME, function, error.to_string()))?;
+        set.map_err(|error| PassError::because(NAME, function, error))?;
         left = true;
     }
     if left {
@@ -95,7 +95,7 @@ impl Rewriter<'_, '_> {
     }
 
     fn edited<T>(&self, result: Result<T, EditError>) -> Result<T, PassError> {
-        result.map_err(|error| PassError::new(NAME, self.function, error.to_string()))
+        result.map_err(|error| PassError::because(NAME, self.function, error))
     }
 
     fn run(&mut self) -> Result<(), PassError> {
@@ -518,6 +518,14 @@ impl Rewriter<'_, '_> {
             if used.contains(&id) {
                 if let Some(inst) = self.bb.inst_mut(id) {
                     (inst.stmt, inst.ty) = (Stmt::nothing(), Type::Nothing);
+                }
+                continue;
+            }
+            // One that is said never to return ends its block. (The type of a ϒ is that of its value, which may be none.)
+            let ends = |inst: &Instruction<Ids>| inst.ty == Type::Bottom && matches!(inst.stmt, Stmt::Expr(_));
+            if self.bb.inst(id).is_some_and(ends) && self.bb.next_inst(id).is_none() {
+                if let Some(inst) = self.bb.inst_mut(id) {
+                    (inst.stmt, inst.ty) = (Stmt::unreachable(), Type::Any);
                 }
                 continue;
             }

@@ -23,7 +23,7 @@ use super::objects::{Class, Objects};
 use super::operation::Operation;
 use super::summary::Summaries;
 use crate::PassError;
-use crate::differentiation::refusals::without_rule;
+use crate::differentiation::refusals::{Refusal, without_rule};
 use crate::tangents::{Tangent, TangentTypes};
 
 /// How a value depends on the arguments.
@@ -57,8 +57,7 @@ impl Dependence {
 struct Reason {
     /// Where that starts; `None` for an argument.
     at: Option<InstId>,
-    message: String,
-    help: Option<&'static str>,
+    refusal: Refusal,
 }
 
 /// What something depends on, or is needed by, that was found first.
@@ -285,7 +284,7 @@ impl<'a> Analysis<'a> {
                     let message =
                         format!("the argument _{} has an unknown type, of which no derivative is known", index + 1);
                     let help = Some("a header says which types the arguments have: `function f(x::Float64)`");
-                    Dependence::Opaque(Arc::new(Reason { at: None, message, help }))
+                    Dependence::Opaque(Arc::new(Reason { at: None, refusal: Refusal::new(message, help) }))
                 }
                 true => Dependence::Smooth,
                 false => Dependence::None,
@@ -403,12 +402,12 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    fn opaque(&self, at: InstId, message: String, help: Option<&'static str>) -> Dependence {
-        Dependence::Opaque(Arc::new(Reason { at: Some(at), message, help }))
+    fn opaque(&self, at: InstId, refusal: Refusal) -> Dependence {
+        Dependence::Opaque(Arc::new(Reason { at: Some(at), refusal }))
     }
 
     fn bits_passed_on(&self, at: InstId) -> Dependence {
-        self.opaque(at, "the bits of a float that depends on the arguments are passed on".into(), None)
+        self.opaque(at, Refusal::new("the bits of a float that depends on the arguments are passed on", None))
     }
 
     /// What a statement stores, by class.
@@ -484,8 +483,8 @@ impl<'a> Analysis<'a> {
                     Dependence::None | Dependence::Bits => Vec::new(),
                     Dependence::Opaque(_) => classes.into_iter().map(|class| (class, inputs.clone())).collect(),
                     Dependence::Smooth => {
-                        let (message, help) = self.unknown(inst, "memory that depends on the arguments is given to");
-                        let opaque = self.opaque(id, message, help);
+                        let refusal = self.unknown(inst, "memory that depends on the arguments is given to");
+                        let opaque = self.opaque(id, refusal);
                         classes.into_iter().map(|class| (class, opaque.clone())).collect()
                     }
                 }
@@ -559,10 +558,7 @@ impl<'a> Analysis<'a> {
                 {
                     Dependence::None
                 }
-                _ => {
-                    let (message, help) = self.unknown(inst, "what depends on the arguments is given to");
-                    self.opaque(id, message, help)
-                }
+                _ => self.opaque(id, self.unknown(inst, "what depends on the arguments is given to")),
             },
             _ => self.seen_as(id, inputs, &inst.ty),
         }
@@ -586,7 +582,8 @@ impl<'a> Analysis<'a> {
                     Some((from, _)) => {
                         let message =
                             format!("{} that depends on the arguments is seen as {ty:?} here", with_article(from));
-                        self.opaque(id, message, Some("its derivative is known for values of one float type only"))
+                        let help = "its derivative is known for values of one float type only";
+                        self.opaque(id, Refusal::new(message, Some(help)))
                     }
                     None => Dependence::Smooth,
                 }
@@ -606,7 +603,7 @@ impl<'a> Analysis<'a> {
     }
 
     /// Why nothing is known of the derivative of a statement.
-    fn unknown(&self, inst: &Instruction<Ids>, given: &str) -> (String, Option<&'static str>) {
+    fn unknown(&self, inst: &Instruction<Ids>, given: &str) -> Refusal {
         let module = self.subject.module;
         if let Some((primitive, args)) = module.primitive_call(&inst.stmt) {
             let types = args.iter().map(|arg| self.subject.bb.operand_type(arg));
@@ -617,7 +614,7 @@ impl<'a> Analysis<'a> {
                 "reverse mode takes the rule of a registered primitive whose name ends in `_vjp`",
             );
         }
-        match (module.called(&inst.stmt), &inst.stmt) {
+        let (message, help) = match (module.called(&inst.stmt), &inst.stmt) {
             (Some(Callee::Unknown(name)), _) => (
                 format!(
                     "`{name}` is neither a function of this module nor a primitive, so its derivative is not known"
@@ -638,7 +635,8 @@ impl<'a> Analysis<'a> {
                 ("no derivative of this foreign function is known".into(), None)
             }
             _ => (format!("{} is made that depends on the arguments", inst.ty.with_article()), None),
-        }
+        };
+        Refusal::new(message, help)
     }
 
     /// Finds the values and classes on which the results depend, from the returns backwards. `None` if there is an

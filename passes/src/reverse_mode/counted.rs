@@ -5,8 +5,6 @@ use bbcode::{BBCode, BlockGraph, BlockId, EditError};
 use hashbrown::HashSet;
 use ircode::graph::{LoopForest, LoopId};
 
-use crate::preheaders;
-
 /// A loop that saves how often control came around.
 #[derive(Clone, Debug)]
 pub(super) struct CountedLoop {
@@ -52,7 +50,7 @@ fn exits(graph: &BlockGraph, loops: &LoopForest) -> Vec<(usize, usize, Vec<LoopI
 }
 
 /// Lets control come into each loop by one way, and around by one way, where it came by several.
-fn join_ways(bb: &mut BBCode) {
+fn join_ways(bb: &mut BBCode) -> Result<(), EditError> {
     let graph = bb.cfg();
     let loops = graph.loops();
     let mut joined: Vec<(BlockId, Vec<BlockId>)> = Vec::new();
@@ -70,15 +68,16 @@ fn join_ways(bb: &mut BBCode) {
     }
     for (header, from) in joined {
         if !bb.has_odd_edges(header) && !from.iter().any(|&from| bb.has_odd_edges(from)) {
-            preheaders::join_edges(bb, header, &from);
+            bb.join_edges_unchecked(&from, header)?;
         }
     }
+    Ok(())
 }
 
 /// Puts blocks of their own on the ways into, around and out of the loops that can be counted, where these are several
 /// or shared with others.
 pub(super) fn isolate(bb: &mut BBCode) -> Result<(), EditError> {
-    join_ways(bb);
+    join_ways(bb)?;
     let graph = bb.cfg();
     let loops = graph.loops();
     let several = |mut blocks: Box<dyn Iterator<Item = usize> + '_>| blocks.nth(1).is_some();

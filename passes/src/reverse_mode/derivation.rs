@@ -311,12 +311,12 @@ impl<'a> Derivation<'a> {
         }
         match self.carrier {
             Carrier::Stacks => {
-                counted::isolate(&mut bb).map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
+                counted::isolate(&mut bb).map_err(|error| PassError::because(NAME, &function.name, error))?;
             }
             Carrier::LinearMaps => normal_form::normalize(&mut bb, self.module, &function.name)?,
         }
-        let packed = pack_collected(self.module, &mut bb)
-            .map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
+        let packed =
+            pack_collected(self.module, &mut bb).map_err(|error| PassError::because(NAME, &function.name, error))?;
         let classifier = Classifier { module: self.module, rules: self.rules, bb: &bb };
         let mut operations = SecondaryMap::with_capacity(bb.inst_count());
         operations

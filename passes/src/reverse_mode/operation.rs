@@ -397,7 +397,7 @@ impl Classifier<'_> {
             return Operation::Rule { rule, bindings, args: args.to_vec() };
         }
         match (primitive.name, args) {
-            ("identity" | "typeassert", [value, ..]) => Operation::Copy(value.clone()),
+            ("identity" | "typeassert" | "assert_number", [value, ..]) => Operation::Copy(value.clone()),
             // Functions of tables hold nothing.
             ("class_method" | "witness_method", _) => Operation::Steps,
             ("ifelse", [condition, then, otherwise]) => {

@@ -227,7 +227,7 @@ impl<'a> Plan<'a> {
         plan.find_needed_contents();
         plan.find_needed_lengths();
         if carrier == Carrier::LinearMaps {
-            plan.make_rule_pullbacks().map_err(|error| PassError::new(NAME, name, error.to_string()))?;
+            plan.make_rule_pullbacks().map_err(|error| PassError::because(NAME, name, error))?;
         }
         Ok(plan)
     }

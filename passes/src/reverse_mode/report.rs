@@ -47,8 +47,8 @@ pub struct ActivityReport {
 pub fn activity(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Result<ActivityReport, PassError> {
     link_methods::run_on_all(module, &[name])?;
     let module = &*module;
-    let rules = RuleTable::of_module(module).map_err(|error| PassError::new(NAME, name, error.to_string()))?;
-    let absent = || PassError::new(NAME, name, format!("there is no function `{name}`"));
+    let rules = RuleTable::of_module(module).map_err(|error| PassError::because(NAME, name, error))?;
+    let absent = || PassError::no_such_function(NAME, name);
     let root = module.function_index(name).ok_or_else(absent)?;
     derived(module, |open_arithmetic| {
         let mut derivation = Derivation::new(module, &rules, &[root], Carrier::Stacks, Savings::none());

@@ -53,7 +53,7 @@ pub(super) fn derive(
     let Some(function) = module.function(name).filter(|function| function.body.blocks().nth(1).is_none()) else {
         return Ok(None);
     };
-    let rules = RuleTable::of_module(module).map_err(|error| PassError::new(NAME, name, error.to_string()))?;
+    let rules = RuleTable::of_module(module).map_err(|error| PassError::because(NAME, name, error))?;
     // By its own rule, if it has one, and not by what its code does.
     if rules.has_function_rule(name, RuleKind::Vjp) {
         return Ok(None);

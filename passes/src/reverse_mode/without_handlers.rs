@@ -80,7 +80,7 @@ fn called_from(graph: &CallGraph<'_, BBCode>, roots: &[usize], candidates: &[Can
 fn dispatch_calls(module: &mut Module<BBCode>, name: &Name, candidates: &[Candidate]) -> Result<(), PassError> {
     let Some(mut body) = module.function(name).map(|function| function.body.clone()) else { return Ok(()) };
     let dispatched = dispatch::dispatch(module, &mut body, candidates);
-    if dispatched.map_err(|error| PassError::new(NAME, name, error.to_string()))?
+    if dispatched.map_err(|error| PassError::because(NAME, name, error))?
         && let Some(place) = module.body_mut(name)
     {
         *place = body;

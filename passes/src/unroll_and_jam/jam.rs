@@ -6,7 +6,6 @@ use ircode::{Constant, Module, NewInstruction, Operand, PhiEntry, Scalar, Stmt, 
 use super::guard::{guard, lasts};
 use super::nests::{Changes, Nest};
 use super::rows::{Jammed, Names, Round, Rows, Writer, named};
-use crate::preheaders::join_edges;
 
 /// A value of the inner loop that is used behind it.
 struct Found {
@@ -59,7 +58,7 @@ impl Nest<'_> {
         // The round that has the fewest rounds of the inner loop ends it.
         let lead = if self.rounds_grow(bb, module).is_some_and(|growth| growth < 0) { rounds - 1 } else { 0 };
         let line = bb.terminator(self.inner.test).map(|(_, inst)| inst.line).unwrap_or_default();
-        let Some(blocks) = self.open(bb, changes)? else { return Ok(false) };
+        let blocks = self.open(bb, changes)?;
         let mut writer = Writer { bb, module, line };
 
         // For how many rounds from this one on the loop has been run before, and what came out.
@@ -115,10 +114,10 @@ impl Nest<'_> {
     }
 
     /// Makes the blocks around the inner loop.
-    fn open(&mut self, bb: &mut BBCode, changes: &mut Changes) -> Result<Option<Blocks>, EditError> {
+    fn open(&mut self, bb: &mut BBCode, changes: &mut Changes) -> Result<Blocks, EditError> {
         let inner = &self.inner;
-        let around = join_edges(bb, inner.header, &[inner.before]).zip(join_edges(bb, inner.exit, &[inner.test]));
-        let Some((single, exit)) = around else { return Ok(None) };
+        let single = bb.join_edges_unchecked(&[inner.before], inner.header)?;
+        let exit = bb.join_edges_unchecked(&[inner.test], inner.exit)?;
         changes.edges.insert((inner.test, inner.exit), exit);
         let choice = bb.insert_block_before(single)?;
         let reuse = bb.insert_block_after(choice)?;
@@ -137,7 +136,7 @@ impl Nest<'_> {
             bb.set_next(inner.before, Some(choice))?;
         }
         self.update(changes);
-        Ok(Some(Blocks { choice, reuse, check, prepare, single, exit }))
+        Ok(Blocks { choice, reuse, check, prepare, single, exit })
     }
 
     /// Looks whether so many rounds can be run at once, and computes what they start with. The one that leads changes

@@ -1,7 +1,7 @@
 //! Random scripts of editing verbs on BBCode, against a naive model that keeps lists and rebuilds everything, and
 //! against the interpreter: the verbs used here keep the meaning of a program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use arbitrary::{Result, Unstructured};
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
@@ -350,7 +350,7 @@ impl Script<'_, '_> {
 
     /// One step, in the code and in the model.
     fn change(&mut self) -> Result<Checked> {
-        match self.u.int_in_range(0..=15)? {
+        match self.u.int_in_range(0..=16)? {
             0..=3 => self.insert(),
             4 => self.remove(),
             5 => self.replace(),
@@ -362,6 +362,7 @@ impl Script<'_, '_> {
             12 => self.move_before(),
             13 => self.clone_region(),
             14 => self.inline(),
+            15 => self.join_edges(),
             _ => self.outline(),
         }
     }
@@ -572,6 +573,32 @@ impl Script<'_, '_> {
                 self.model = Model::of(&self.bb);
                 Ok(if here { Ok(()) } else { self.wrong("the call is not where it goes on") })
             }
+            Err(error) => Ok(self.wrong(error)),
+        }
+    }
+
+    fn join_edges(&mut self) -> Result<Checked> {
+        self.doing = "join edges";
+        let to = self.any_block()?;
+        let (mut from, mut others): (Vec<BlockId>, Vec<BlockId>) = (Vec::new(), Vec::new());
+        for pred in self.bb.predecessors(to) {
+            let chosen = if self.u.ratio(2, 3)? { &mut from } else { &mut others };
+            chosen.push(pred);
+        }
+        // Two edges from one block are one to φs.
+        others.retain(|other| !from.contains(other));
+        match self.bb.join_edges(&from, to) {
+            Ok(new) => {
+                let sorted = |blocks: Vec<BlockId>| blocks.into_iter().collect::<BTreeSet<_>>();
+                others.push(new);
+                let (before, at) = (sorted(self.bb.predecessors(new)), sorted(self.bb.predecessors(to)));
+                // The model does not know how: it learns what came out, which is verified and run.
+                self.model = Model::of(&self.bb);
+                let right = before == sorted(from) && at == sorted(others);
+                Ok(if right { Ok(()) } else { self.wrong("other edges than those asked for go through the new block") })
+            }
+            Err(EditError::NoSuchEdge { .. }) if from.is_empty() => Ok(Ok(())),
+            Err(EditError::FixedEdge { .. } | EditError::EntryBlock(_)) => Ok(Ok(())),
             Err(error) => Ok(self.wrong(error)),
         }
     }

@@ -223,7 +223,7 @@ impl FunctionCompiler<'_, '_> {
             let same = if primitive.name == "===" { same } else { self.builder.ins().bxor_imm_u(same, 1) };
             return Ok(Some(self.scalar(ScalarType::Bool, same)));
         }
-        if !matches!(primitive.name, "isa" | "typeassert") || !is_union(value) {
+        if !matches!(primitive.name, "isa" | "typeassert" | "assert_number") || !is_union(value) {
             return Ok(None);
         }
         let (of_type, asked) = match &other.layout.ty {

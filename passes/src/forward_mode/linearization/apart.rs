@@ -143,7 +143,7 @@ impl Transform<'_> {
         if let Some(index) = prepared.ir.stmts.stmts().iter().position(|stmt| matches!(stmt, Stmt::Enter(_))) {
             let message = "code that catches exceptions has no differential";
             let help = "forward mode computes value and tangent at once, also of such code";
-            return Err(Failure::At(index, message.into(), Some(help.into())));
+            return Err(Failure::at(index, message, Some(help)));
         }
         if prepared.ir.cfg.blocks.len() < 2 {
             return Ok(());
@@ -239,7 +239,7 @@ impl Transform<'_> {
                     ty.with_article()
                 );
                 let help = "forward mode computes value and tangent at once";
-                Err(Failure::At(index, message, Some(help.into())))
+                Err(Failure::at(index, message, Some(help)))
             }
         }
     }
@@ -260,7 +260,7 @@ impl Transform<'_> {
         if !is_its_own_tangent(&self.derivation.tangents, kind) {
             let message = format!("the differential would need a new {} each time that it is applied", kind.ty());
             let help = "forward mode computes value and tangent at once";
-            return Err(Failure::At(index, message, Some(help.into())));
+            return Err(Failure::at(index, message, Some(help)));
         }
         let zeros = self.primal_writer(index, after).zero_of(value.clone(), kind, kind)?;
         let left = self.leave(&zeros, index)?;

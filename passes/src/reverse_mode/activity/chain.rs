@@ -10,6 +10,7 @@ use super::super::operation::argument;
 use super::{Analysis, Cause, Dependence, Reason};
 use crate::PassError;
 use crate::analyses::slots::{self, why_it_stays};
+use crate::differentiation::refusals::Refusal;
 
 impl Analysis<'_> {
     /// The error that a reason is, with the statements by which the result depends on it.
@@ -24,11 +25,11 @@ impl Analysis<'_> {
             let statements: Vec<_> = self.subject.bb.all_insts().map(|(id, inst)| (id, &inst.stmt)).collect();
             why_it_stays(self.subject.module, &statements, at)
         });
-        let (at, message, help) = match slot {
-            Some((at, message)) => (Some(at), message, Some(slots::HELP)),
-            None => (reason.at, reason.message.clone(), reason.help),
+        let (at, refusal) = match slot {
+            Some((at, message)) => (Some(at), Refusal::new(message, Some(slots::HELP))),
+            None => (reason.at, reason.refusal.clone()),
         };
-        let error = PassError::new(NAME, self.subject.name, message);
+        let error = PassError::new(NAME, self.subject.name, refusal.message).of_kind(refusal.kind);
         let error = match at {
             Some(at) => error.at(self.subject.bb, at),
             None => error,
@@ -36,7 +37,7 @@ impl Analysis<'_> {
         let mut chain = self.way_from_argument(reason);
         chain.extend(self.way_to_result(reason, cause, wanted_by, class_wanted_by));
         let way = (chain.len() > 1).then(|| format!("the result depends on it by {}", chain.join(" → ")));
-        let help: Vec<String> = help.map(str::to_string).into_iter().chain(way).collect();
+        let help: Vec<String> = refusal.help.map(str::to_string).into_iter().chain(way).collect();
         if help.is_empty() { error } else { error.with_help(help.join("; ")) }
     }
 

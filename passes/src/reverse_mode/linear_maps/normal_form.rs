@@ -17,7 +17,7 @@ pub(in crate::reverse_mode) fn normalize(
     module: &Module<BBCode>,
     name: &Name,
 ) -> Result<(), PassError> {
-    let error = |error: EditError| PassError::new(NAME, name, error.to_string());
+    let error = |error: EditError| PassError::because(NAME, name, error);
     bb.name_phi_edges();
     unite_returns(bb).map_err(error)?;
     free_entry(bb).map_err(error)?;
