@@ -188,6 +188,29 @@ fn statements_move_into_blocks_without_any() {
 }
 
 #[test]
+fn a_preheader_is_there_once_or_cannot_be() {
+    // The entry is a header, and what enters a handler goes to it by an edge of its own.
+    let mut code = bb("1 ─ goto #1");
+    let names = blocks(&code);
+    assert_eq!(code.insert_preheader(names[0]), Err(EditError::EntryBlock(names[0])));
+    // Two ways into a loop.
+    let mut code = bb("1 ─ goto #3 if not _2\n2 ┄ goto #3\n3 ┄ goto #2 if not _3\n4 ─ return 1");
+    let names = blocks(&code);
+    for block in &names {
+        assert_eq!(code.insert_preheader(*block), Err(EditError::NoLoop(*block)));
+    }
+    // A block that goes to the header alone, and one that enters a handler.
+    let mut code = bb("1 ─ goto #2\n2 ┄ goto #2 if not _2\n3 ─ return 1");
+    let names = blocks(&code);
+    assert_eq!(code.insert_preheader(names[1]), Ok(names[0]));
+    let mut code = bb("1 ─ %1 = enter #4\n2 ┄ goto #2 if not _2\n3 ─ return 1\n4 ─ return 2");
+    let names = blocks(&code);
+    let preheader = code.insert_preheader(names[1]).unwrap();
+    assert_eq!((code.predecessors(preheader), code.next(names[0])), (vec![names[0]], Some(preheader)));
+    code.verify().unwrap();
+}
+
+#[test]
 fn what_stands_among_phis_hides_none() {
     let mut code = bb(
         "1 ─ goto #2\n2 ┄ nothing\n│ %3 = φ (#1 => 1, #3 => 2)::Int64\n│ %4 = Base.neg_int(%3)::Int64\n└── goto #4 if not _2\n3 ─ goto #2\n4 ─ return %3",

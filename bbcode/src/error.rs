@@ -90,6 +90,9 @@ pub enum EditError {
         /// Where the edge starts.
         edge: BlockId,
     },
+    /// No edge to the block was named, where one is needed.
+    #[error("no edge to {0} is to be joined with others")]
+    NoEdges(BlockId),
     /// There is no place before the block: the function begins with it.
     #[error("{0} is the entry: control comes to it from outside of the function")]
     EntryBlock(BlockId),

@@ -300,14 +300,13 @@ impl fmt::Display for RunError {
 
 impl RunError {
     /// From where the place of the failure was called, as text: a line for each caller, the innermost first, and one
-    /// for a function that calls itself again and again at the same place.
+    /// for a function that calls itself more than twice at the same place.
     pub fn callers(&self) -> String {
         let callers = self.trace.get(1..).unwrap_or_default();
         let line = |same: &[Place]| match same {
-            [caller] => format!("\n  called from {caller}"),
-            // How often is not known: a long chain is cut.
-            [caller, ..] => format!("\n  called from {caller}, again and again"),
-            [] => String::new(),
+            // How often it was is not told: a long chain is cut.
+            [caller, _, _, ..] => format!("\n  called from {caller}, again and again"),
+            callers => callers.iter().map(|caller| format!("\n  called from {caller}")).collect(),
         };
         callers.chunk_by(|a, b| a == b).map(line).collect()
     }

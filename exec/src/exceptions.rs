@@ -40,7 +40,12 @@ impl Runtime<'_> {
     /// What it means that a primitive is given something that is no number. Of what Julia's library has no method for,
     /// a program may catch the exception; what it would do with anything else is not known here.
     pub(crate) fn not_numbers(&self, primitive: &Primitive, expected: &str, args: &[Value]) -> Fault {
-        match args.iter().any(|arg| primitive.fails_on(&arg.type_of())) {
+        // Converted to `Nothing`, `Any` or a union, `nothing` is what it was.
+        let gives_number = match (primitive.name, args) {
+            ("convert", [Value::Type(to), ..]) => to.as_scalar().is_some(),
+            (name, _) => name != "convert",
+        };
+        match gives_number && args.iter().any(|arg| primitive.fails_on(&arg.type_of())) {
             true => self.method_error(primitive.name, args),
             false => wrong_operands(primitive, expected, args),
         }

@@ -321,7 +321,7 @@ impl Primitive {
 
     /// Whether a call of this with a value of such a type is a `MethodError`, as Julia's library has it: arithmetic on
     /// `nothing`, or on what a reduction starts with where it has no first value; conversion of these and of `missing`
-    /// to numbers.
+    /// to numbers: to other types they may be converted.
     ///
     /// ```
     /// use ircode::{Type, primitives::lookup};

@@ -83,15 +83,16 @@ pub fn fill(
 ) -> PassResult {
     let missing = missing(module, kind);
     let Some(first) = missing.first() else { return Ok(false) };
-    let error = |message: String| PassError::new(NAME, &first.function, message);
     let made = make(module, &missing)?;
     if made.len() != missing.len() {
-        return Err(error(format!("{} derivatives were made of {}", made.len(), missing.len())));
+        let message = format!("{} derivatives were made of {}", made.len(), missing.len());
+        return Err(PassError::new(NAME, &first.function, message));
     }
     for (missing, function) in missing.iter().zip(made) {
         let entry = Entry::derivative(missing.method.clone(), missing.derivative.clone(), function);
         if let Some(entries) = module.entries_mut(&missing.table) {
-            entries.add(Entry { generated: true, ..entry }).map_err(|twice| error(twice.to_string()))?;
+            let added = entries.add(Entry { generated: true, ..entry });
+            added.map_err(|twice| PassError::because(NAME, &first.function, twice))?;
         }
     }
     Ok(true)

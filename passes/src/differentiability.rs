@@ -22,7 +22,7 @@ use self::original::{Original, original};
 use crate::differentiation::witnesses::{given_derivative, minimal_superset, parameters_of};
 use crate::manager::PassResult;
 use crate::tangents::TangentTypes;
-use crate::{PassError, forward_mode, reverse_mode};
+use crate::{PassError, PassErrorKind, forward_mode, reverse_mode};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "differentiability";
@@ -294,6 +294,7 @@ fn fill_in(
                 None => {
                     let message = "a differentiability witness names this function, which the module does not have";
                     let error = PassError::new(NAME, &witness.function, message);
+                    let error = error.of_kind(PassErrorKind::NoSuchFunction);
                     // Once for both derivatives.
                     if witness.vjp.is_some() || kind == DerivativeKind::Vjp {
                         errors.push(error);

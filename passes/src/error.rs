@@ -117,6 +117,12 @@ impl PassError {
             .of_kind(PassErrorKind::NoSuchFunction)
     }
 
+    /// That what is to be made would have the name of a function that is there.
+    pub(crate) fn generated_twice(pass: &'static str, function: &Name, made: &Name) -> Self {
+        PassError::new(pass, function, format!("the module has a function `{made}` already, which is to be generated"))
+            .of_kind(DefinedTwice(made.clone()))
+    }
+
     /// The same as one of this kind.
     pub fn of_kind(self, kind: impl Into<PassErrorKind>) -> Self {
         PassError { kind: kind.into(), ..self }
@@ -173,3 +179,50 @@ impl fmt::Display for PassError {
 }
 
 impl std::error::Error for PassError {}
+
+#[cfg(test)]
+mod tests {
+    use ircode::{Module, parse_module};
+
+    use super::*;
+    use crate::{forward_mode, linearization, reverse_mode};
+
+    fn module() -> Module<BBCode> {
+        let text = "
+function f(x::Float64, n::Int64)::Float64
+1 ─ %1 = Base.mul_float(x, x)::Float64
+└──      return %1
+end
+";
+        parse_module(text).unwrap().module.map(|function| BBCode::try_from(&function.body)).unwrap()
+    }
+
+    /// The kinds of failure of reverse mode, forward mode and linearization of this function, with respect to these
+    /// arguments.
+    fn kinds(module: &mut Module<BBCode>, name: &str, numbers: Option<&[usize]>) -> Vec<PassErrorKind> {
+        let name = Name::from(name);
+        let with_respect_to = || numbers.map(<[usize]>::to_vec);
+        let reverse = reverse_mode::Options { with_respect_to: with_respect_to(), ..Default::default() };
+        let forward = forward_mode::Options { with_respect_to: with_respect_to(), ..Default::default() };
+        let linear = linearization::Options { with_respect_to: with_respect_to(), ..Default::default() };
+        let failures = [
+            reverse_mode::derive(module, &name, &reverse).err(),
+            forward_mode::differentiate(module, &name, &forward).err(),
+            linearization::differentiate(module, &name, &linear).err(),
+        ];
+        failures.into_iter().flatten().map(|error| error.kind).collect()
+    }
+
+    #[test]
+    fn all_modes_of_differentiation_fail_in_the_same_ways() {
+        let mut module = module();
+        assert_eq!(kinds(&mut module, "g", None), vec![PassErrorKind::NoSuchFunction; 3]);
+        assert_eq!(kinds(&mut module, "f", Some(&[3])), vec![PassErrorKind::Request; 3]);
+        assert_eq!(kinds(&mut module, "f", Some(&[2])), []);
+        let twice = kinds(&mut module, "f", Some(&[2]));
+        assert!(
+            twice.len() == 3 && twice.iter().all(|kind| matches!(kind, PassErrorKind::DefinedTwice(_))),
+            "{twice:?}"
+        );
+    }
+}

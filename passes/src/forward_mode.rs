@@ -152,7 +152,7 @@ pub(crate) fn derive_all(module: &mut Module<BBCode>, roots: &[(Name, Vec<u32>)]
 /// Adds what was generated to the module.
 fn add(module: &mut Module<BBCode>, generated: Generated) -> Result<(), PassError> {
     let name = &generated.name;
-    let error = |message| PassError::new(NAME, name, message);
+    let error = |twice| PassError::because(NAME, name, twice);
     let names = add_generated(module, generated.types, generated.functions, error)?;
     for name in &names {
         for pass in [constant_folding::run, dead_code::run] {
@@ -191,11 +191,11 @@ fn generate_all(
     functions: &[(Name, Option<Vec<usize>>)],
     directions: usize,
 ) -> Result<(Generated, Vec<Name>), PassError> {
-    let error = |message: String| PassError::new(NAME, first, message);
     if directions == 0 {
-        return Err(error("a derivative has at least one direction".into()).of_kind(PassErrorKind::Request));
+        let error = PassError::new(NAME, first, "a derivative has at least one direction");
+        return Err(error.of_kind(PassErrorKind::Request));
     }
-    let rules = RuleTable::of_module(module).map_err(|problem| error(problem.to_string()))?;
+    let rules = RuleTable::of_module(module).map_err(|error| PassError::because(NAME, first, error))?;
     let mut roots = Vec::with_capacity(functions.len());
     for (name, with_respect_to) in functions {
         let absent = || PassError::no_such_function(NAME, name);
@@ -267,8 +267,7 @@ fn generate(
     let Some(function) = derivation.module.functions().get(signature.function) else { return Ok(Vec::new()) };
     let made = derivation.name(signature);
     if derivation.module.function(&made).is_some() {
-        let message = format!("the module has a function `{made}` already, which is to be generated");
-        return Err(PassError::new(NAME, &function.name, message));
+        return Err(PassError::generated_twice(NAME, &function.name, &made));
     }
     let Some(prepared) = derivation.prepared(signature.function)? else { return Ok(Vec::new()) };
     let transformed = Transform::new(derivation, &prepared, &signature.wanted)

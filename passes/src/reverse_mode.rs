@@ -339,7 +339,7 @@ pub(crate) fn derive_all(module: &mut Module<BBCode>, roots: &[(Name, Vec<u32>)]
 /// Adds what was generated to the module, for the function of this name.
 fn add(module: &mut Module<BBCode>, name: &Name, generated: Generated) -> Result<(), PassError> {
     let types: Vec<Name> = generated.types.iter().map(|def| def.name.clone()).collect();
-    let error = |message| PassError::new(NAME, name, message);
+    let error = |twice| PassError::because(NAME, name, twice);
     let names = add_generated(module, generated.types, generated.functions, error)?;
     give_identity(module, &types);
     let mut clean = names.iter().filter(|name| !generated.unclean.contains(*name));
@@ -474,10 +474,7 @@ fn generate(
     });
     let free = |made: &Name| match module.function(made) {
         None => Ok(()),
-        Some(_) => {
-            let message = format!("the module has a function `{made}` already, which is to be generated");
-            Err(PassError::new(NAME, &function.name, message))
-        }
+        Some(_) => Err(PassError::generated_twice(NAME, &function.name, made)),
     };
     let names = if only_joined { names.once() } else { names };
     let closed_names = closed.iter().map(|kind| kind.name(&names));

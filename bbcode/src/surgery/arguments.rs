@@ -85,7 +85,7 @@ impl BBCode {
 /// ; varargs
 /// 1 ─     return rest
 /// end")?.module;
-/// let mut module = module.map(|body| BBCode::try_from(body))?;
+/// let mut module = module.map(|function| BBCode::try_from(&function.body))?;
 /// let added = module.edit_function("f", |f| add_argument(f, Some("scale".into()), Type::FLOAT64)).unwrap()?;
 /// assert_eq!(added, Argument(3));
 /// assert_eq!(module.functions()[0].parameters[1].as_deref(), Some("scale"));
@@ -99,6 +99,10 @@ impl BBCode {
 pub fn add_argument(function: &mut Function<BBCode>, name: Option<Name>, ty: Type) -> Result<Argument, EditError> {
     if let Some(taken) = name.as_ref().filter(|name| function.parameters.iter().flatten().any(|other| other == *name)) {
         return Err(EditError::ArgumentNameTaken(taken.clone()));
+    }
+    // Code may leave out all types of arguments, that of the function itself, too.
+    if function.body.argtypes.is_empty() {
+        function.body.argtypes.push(Type::Untyped);
     }
     let count = function.body.argtypes.len();
     let index = if function.varargs && count > 1 { count - 1 } else { count };
@@ -127,7 +131,7 @@ pub fn add_argument(function: &mut Function<BBCode>, name: Option<Name>, ty: Typ
 /// function f(x::Float64, y::Float64)::Float64
 /// 1 ─     return y
 /// end")?.module;
-/// let mut module = module.map(|body| BBCode::try_from(body))?;
+/// let mut module = module.map(|function| BBCode::try_from(&function.body))?;
 /// module.edit_function("f", |f| remove_argument(f, Argument(2))).unwrap()?;
 /// assert_eq!(module.functions()[0].parameters, [Some("y".into())]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -145,4 +149,45 @@ pub fn remove_argument(function: &mut Function<BBCode>, argument: Argument) -> R
     }
     function.varargs &= place + 1 < function.body.argtypes.len();
     Ok(removed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A function of these types of arguments, the function itself among them.
+    fn function(argtypes: &[Type]) -> Function<BBCode> {
+        Function::new("f", Type::FLOAT64, BBCode::new(argtypes.to_vec()))
+    }
+
+    #[test]
+    fn names_stay_with_their_arguments() {
+        let mut f = function(&[Type::Untyped, Type::FLOAT64, Type::INT64]);
+        assert_eq!(add_argument(&mut f, Some("z".into()), Type::BOOL), Ok(Argument(4)));
+        assert_eq!(f.parameters, [None, None, Some("z".into())]);
+        assert_eq!(add_argument(&mut f, Some("z".into()), Type::BOOL), Err(EditError::ArgumentNameTaken("z".into())));
+        assert_eq!(add_argument(&mut f, None, Type::INT64), Ok(Argument(5)));
+        assert_eq!((f.body.argtypes.len(), f.parameters.len()), (5, 3));
+        assert_eq!(remove_argument(&mut f, Argument(2)), Ok(Type::FLOAT64));
+        assert_eq!(f.parameters, [None, Some("z".into())]);
+        assert_eq!(remove_argument(&mut f, Argument(1)), Err(EditError::NoSuchArgument(Argument(1))));
+    }
+
+    #[test]
+    fn what_collects_arguments_stays_the_last_or_goes() {
+        let mut f = function(&[Type::Untyped, Type::tuple([Type::INT64])]);
+        f.varargs = true;
+        assert_eq!(add_argument(&mut f, None, Type::FLOAT64), Ok(Argument(2)));
+        assert_eq!(remove_argument(&mut f, Argument(2)), Ok(Type::FLOAT64));
+        assert!(f.varargs);
+        assert_eq!(remove_argument(&mut f, Argument(2)), Ok(Type::tuple([Type::INT64])));
+        assert!(!f.varargs);
+    }
+
+    #[test]
+    fn code_without_types_of_arguments_gets_them() {
+        let mut f = function(&[]);
+        assert_eq!(add_argument(&mut f, Some("x".into()), Type::FLOAT64), Ok(Argument(2)));
+        assert_eq!(f.parameters, [Some("x".into())]);
+    }
 }

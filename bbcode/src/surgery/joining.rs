@@ -29,7 +29,6 @@ impl BBCode {
     /// └── next #2
     /// 2 ─ %2 = goto #5
     /// 3 ─ %3 = goto #5 if not _3
-    /// └── next #5
     /// 5 ┄ %7 = φ (#2 => 1, #3 => 2)::Int64
     /// └── %6 = goto #4
     /// 4 ─ %4 = φ (#5 => %7)::Int64
@@ -40,7 +39,7 @@ impl BBCode {
     ///
     /// # Errors
     ///
-    /// [`EditError::NoSuchBlock`], [`EditError::NoSuchEdge`], also where no block is given;
+    /// [`EditError::NoSuchBlock`], [`EditError::NoSuchEdge`]; [`EditError::NoEdges`] where no block is given;
     /// [`EditError::FixedEdge`] for an edge that an exception takes, or no statement; [`EditError::EntryBlock`] for the
     /// block with which the function begins, before which there is none. Nothing is changed then.
     pub fn join_edges(&mut self, from: &[BlockId], to: BlockId) -> Result<BlockId, EditError> {
@@ -49,7 +48,7 @@ impl BBCode {
         from.dedup();
         from.iter().try_for_each(|&from| self.check_edge(from, to))?;
         if from.is_empty() {
-            return Err(EditError::NoSuchEdge { from: to, to });
+            return Err(EditError::NoEdges(to));
         }
         if self.entry() == Some(to) {
             return Err(EditError::EntryBlock(to));

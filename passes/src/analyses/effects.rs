@@ -41,7 +41,17 @@ pub(crate) fn call_effects<F>(
     args: &[Operand<Ids>],
 ) -> Effects {
     let effects = primitive.effects;
-    Effects { throws: effects.throws && !cannot_throw(module, bb, primitive.name, args), ..effects }
+    let throws = effects.throws && !cannot_throw(module, bb, primitive.name, args) || may_fail(bb, primitive, args);
+    Effects { throws, ..effects }
+}
+
+/// Whether an operand of a primitive may be of a type of which there is no method, which is an exception.
+fn may_fail(bb: &BBCode, primitive: &Primitive, args: &[Operand<Ids>]) -> bool {
+    let fails_on = |ty: &Type| match ty {
+        Type::Union(members) => members.iter().any(|member| primitive.fails_on(member)),
+        ty => ty.is_unknown() || primitive.fails_on(ty),
+    };
+    primitive.fails_on(&Type::Nothing) && args.iter().any(|arg| fails_on(&bb.operand_type(arg)))
 }
 
 /// Whether a call of a primitive that may throw is seen not to.

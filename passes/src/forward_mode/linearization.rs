@@ -38,7 +38,7 @@ mod apart;
 mod calls;
 mod rule_differentials;
 
-use bbcode::BBCode;
+use bbcode::{BBCode, ConversionError};
 use hashbrown::HashSet;
 use ircode::{Function, IRCode, Module, Name, Type, TypeDef};
 
@@ -129,7 +129,7 @@ pub fn differentiate(
 ) -> Result<LinearizationNames, PassError> {
     link_methods::run_on_all(module, &[name])?;
     let generated = generate_all(module, name, options).map_err(|error| PassError { pass: NAME, ..error })?;
-    let error = |message| PassError::new(NAME, name, message);
+    let error = |twice| PassError::because(NAME, name, twice);
     let names = add_generated(module, generated.types, generated.functions, error)?;
     for name in &names {
         for pass in [mem2reg::run, constant_folding::run, dead_code::run] {
@@ -147,8 +147,7 @@ struct Generated {
 }
 
 fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Result<Generated, PassError> {
-    let error = |message: String| PassError::new(NAME, name, message);
-    let table = RuleTable::of_module(module).map_err(|problem| error(problem.to_string()))?;
+    let table = RuleTable::of_module(module).map_err(|error| PassError::because(NAME, name, error))?;
     let Some(root) = module.function_index(name) else {
         return Err(PassError::no_such_function(NAME, name));
     };
@@ -167,7 +166,7 @@ fn generate_root(
     root: usize,
     options: &Options,
 ) -> Result<Generated, PassError> {
-    let error = |message: String| PassError::new(NAME, name, message);
+    let error = |error: ConversionError| PassError::because(NAME, name, error);
     let module = derivation.module;
     derivation.check_globals(&[root])?;
     let wanted = super::wanted(derivation, name, root, options.with_respect_to.as_deref())?;
@@ -183,8 +182,7 @@ fn generate_root(
         let names = LinearizationNames::with_base(&derivation.base(&signature));
         for made in [&names.linearized, &names.differential] {
             if module.function(made).is_some() {
-                let message = format!("the module has a function `{made}` already, which is to be generated");
-                return Err(PassError::new(NAME, &function.name, message));
+                return Err(PassError::generated_twice(NAME, &function.name, made));
             }
         }
         let Some(prepared) = derivation.prepared(signature.function)? else { continue };
@@ -193,7 +191,7 @@ fn generate_root(
         signatures.add(made.called);
         generated.types.extend(made.step);
         let own = |name: &Name, ir: IRCode, parameters: Vec<Option<Name>>, result: Type| {
-            let body = BBCode::try_from(ir).map_err(|problem| error(problem.to_string()))?;
+            let body = BBCode::try_from(ir).map_err(error)?;
             let mut made = Function { name: name.clone(), parameters, varargs: false, result, body };
             if let Some(own) = made.body.argtypes.first_mut() {
                 *own = Type::function(name.clone());
@@ -215,7 +213,7 @@ fn generate_root(
         generated.functions.push(own(&names.differential, made.differential, of_tangents, tangent)?);
         for rule in made.rules {
             if added.insert(rule.name.clone()) {
-                let body = BBCode::try_from(&rule.body).map_err(|problem| error(problem.to_string()))?;
+                let body = BBCode::try_from(&rule.body).map_err(error)?;
                 generated.functions.push(rule.map(|_| Ok::<_, PassError>(body.clone()))?);
             }
         }

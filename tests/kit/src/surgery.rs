@@ -597,7 +597,7 @@ impl Script<'_, '_> {
                 let right = before == sorted(from) && at == sorted(others);
                 Ok(if right { Ok(()) } else { self.wrong("other edges than those asked for go through the new block") })
             }
-            Err(EditError::NoSuchEdge { .. }) if from.is_empty() => Ok(Ok(())),
+            Err(EditError::NoEdges(_)) if from.is_empty() => Ok(Ok(())),
             Err(EditError::FixedEdge { .. } | EditError::EntryBlock(_)) => Ok(Ok(())),
             Err(error) => Ok(self.wrong(error)),
         }
