@@ -177,6 +177,12 @@ fn table_violations(module: &Module<IRCode>) -> Vec<TableCheck> {
 }
 
 #[test]
+fn what_collects_arguments_has_one_for_them() {
+    let module = parse_module("function f()::Float64\n; varargs\n1 ─ return 1.0\nend").unwrap().module;
+    assert_eq!(table_violations(&module), [TableCheck::ParametersFit]);
+}
+
+#[test]
 fn each_condition_of_tables_is_broken_by_its_program_alone() {
     let rows = TABLE.lines().filter(|line| line.starts_with("| DT"));
     let rows: Vec<Vec<&str>> = rows.map(|row| row.trim_matches('|').split(" | ").map(str::trim).collect()).collect();

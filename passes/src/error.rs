@@ -204,7 +204,7 @@ end
         let with_respect_to = || numbers.map(<[usize]>::to_vec);
         let reverse = reverse_mode::Options { with_respect_to: with_respect_to(), ..Default::default() };
         let forward = forward_mode::Options { with_respect_to: with_respect_to(), ..Default::default() };
-        let linear = linearization::Options { with_respect_to: with_respect_to(), ..Default::default() };
+        let linear = linearization::Options { with_respect_to: with_respect_to() };
         let failures = [
             reverse_mode::derive(module, &name, &reverse).err(),
             forward_mode::differentiate(module, &name, &forward).err(),
