@@ -41,17 +41,21 @@ pub(crate) fn call_effects<F>(
     args: &[Operand<Ids>],
 ) -> Effects {
     let effects = primitive.effects;
-    let throws = effects.throws && !cannot_throw(module, bb, primitive.name, args) || may_fail(bb, primitive, args);
+    let throws = match effects.throws {
+        true => !cannot_throw(module, bb, primitive.name, args),
+        false => args.iter().any(|arg| may_fail_on(primitive, &bb.operand_type(arg))),
+    };
     Effects { throws, ..effects }
 }
 
-/// Whether an operand of a primitive may be of a type of which there is no method, which is an exception.
-fn may_fail(bb: &BBCode, primitive: &Primitive, args: &[Operand<Ids>]) -> bool {
-    let fails_on = |ty: &Type| match ty {
+/// Whether an operand of this type may be one for which a primitive has no method, which is an exception. Of numbers
+/// this is asked at every call in every pass.
+fn may_fail_on(primitive: &Primitive, ty: &Type) -> bool {
+    match ty {
         Type::Union(members) => members.iter().any(|member| primitive.fails_on(member)),
-        ty => ty.is_unknown() || primitive.fails_on(ty),
-    };
-    primitive.fails_on(&Type::Nothing) && args.iter().any(|arg| fails_on(&bb.operand_type(arg)))
+        ty if ty.is_unknown() => primitive.fails_on(&Type::Nothing),
+        ty => primitive.fails_on(ty),
+    }
 }
 
 /// Whether a call of a primitive that may throw is seen not to.
