@@ -189,7 +189,7 @@ fn statements_move_into_blocks_without_any() {
 
 #[test]
 fn a_preheader_is_there_once_or_cannot_be() {
-    // The entry is a header, and what enters a handler goes to it by an edge of its own.
+    // The function begins with the header.
     let mut code = bb("1 ─ goto #1");
     let names = blocks(&code);
     assert_eq!(code.insert_preheader(names[0]), Err(EditError::EntryBlock(names[0])));
