@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should stop")]
 
+use std::fs;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 fn bbkit(args: &[&str], input: &[u8]) -> Output {
@@ -27,24 +29,47 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-#[test]
-fn the_readme_shows_what_is_printed() {
-    let readme = include_str!("../README.md");
-    let console = readme.split("```console\n").nth(1).unwrap().split("```").next().unwrap();
-    let mut shown = 0;
-    for part in console.split("$ bbkit ").filter(|part| !part.is_empty()) {
-        let (command, expected) = part.split_once('\n').unwrap();
-        let (plain, quoted) = command.split_once('\'').unwrap_or((command, ""));
-        let (quoted, rest) = quoted.split_once('\'').unwrap_or((quoted, ""));
-        let mut args: Vec<&str> = plain.split_whitespace().collect();
-        args.extend((!quoted.is_empty()).then_some(quoted));
-        args.extend(rest.split_whitespace());
-        let output = bbkit(&args, b"");
-        assert_eq!(stdout(&output), expected, "{command}");
-        assert!(output.status.success());
-        shown += 1;
+/// The words of a command line, of which some are in quotes.
+fn words(command: &str) -> Vec<String> {
+    let quoted = command.split('\'').enumerate();
+    let parts = quoted.flat_map(|(number, part)| match number % 2 {
+        0 => part.split_whitespace().map(str::to_string).collect::<Vec<_>>(),
+        _ => vec![part.to_string()],
+    });
+    parts.collect()
+}
+
+/// Runs a command as a shell does that keeps files in a folder, and gives what it prints.
+fn in_console(command: &str, folder: &Path) -> String {
+    let (command, file) = command.split_once(" > ").map_or((command, None), |(command, file)| (command, Some(file)));
+    let kept = |word: String| match folder.join(&word) {
+        path if path.is_file() => path.to_str().unwrap().to_string(),
+        _ => word,
+    };
+    let words: Vec<String> = words(command).into_iter().map(kept).collect();
+    let output = bbkit(&words.iter().map(String::as_str).collect::<Vec<_>>(), b"");
+    assert!(output.status.success(), "{command}: {}", stderr(&output));
+    match file {
+        Some(file) => fs::write(folder.join(file), &output.stdout).map(|()| stderr(&output)).unwrap(),
+        None => stdout(&output),
     }
-    assert_eq!(shown, 2);
+}
+
+#[test]
+fn pages_show_what_is_printed() {
+    let folder = Folder::new("console");
+    let mut shown = 0;
+    for page in [include_str!("../README.md"), include_str!("../docs/scope.md")] {
+        for console in page.split("```console\n").skip(1) {
+            let console = console.split("```").next().unwrap();
+            for part in console.split("$ bbkit ").filter(|part| !part.is_empty()) {
+                let (command, expected) = part.split_once('\n').unwrap();
+                assert_eq!(in_console(command, &folder.0), expected, "{command}");
+                shown += 1;
+            }
+        }
+    }
+    assert_eq!(shown, 6);
 }
 
 #[test]
@@ -192,7 +217,7 @@ fn truncated_files_are_refused_or_read() {
 
 #[test]
 fn an_output_that_cannot_be_written_is_an_error() {
-    let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else { return };
+    let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else { return };
     let output = Command::new(env!("CARGO_BIN_EXE_bbkit"))
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .args(["show", "examples/power.ir"])
@@ -217,7 +242,7 @@ fn standard_input_is_read_once() {
 fn pages_are_written() {
     let output = bbkit(&["show", "examples/power.ir", "--as", "html"], b"");
     assert!(stdout(&output).starts_with("<!doctype html>") && stdout(&output).ends_with("</html>\n"));
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     for (name, args) in [
         ("opt.html", &["opt", "examples/power.ir", "--passes", "dead-code"][..]),
         ("grad.html", &["grad", "examples/power.ir", "--args", "[1.5, 3]"]),
@@ -227,7 +252,7 @@ fn pages_are_written() {
         assert!(with.status.success(), "{}", stderr(&with));
         // What is printed stays the same.
         assert_eq!(stdout(&with), stdout(&without));
-        assert!(std::fs::read_to_string(&path).unwrap().starts_with("<!doctype html>"));
+        assert!(fs::read_to_string(&path).unwrap().starts_with("<!doctype html>"));
         let output = bbkit(&[args, &["--html", "no/such/folder/page.html"]].concat(), b"");
         assert!(stderr(&output).starts_with("error: no/such/folder/page.html") && stdout(&output).is_empty());
     }
@@ -342,25 +367,25 @@ fn a_difference_is_no_failure() {
 }
 
 /// A folder of a test's own, gone with it.
-struct Folder(std::path::PathBuf);
+struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Folder {
-        let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
         Folder(folder)
     }
 
     fn file(&self, name: &str, text: &str) -> String {
         let path = self.0.join(name);
-        std::fs::write(&path, text).unwrap();
+        fs::write(&path, text).unwrap();
         path.display().to_string()
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -403,7 +428,7 @@ fn programs_are_reduced_by_a_command() {
         assert_eq!(output.status.code(), Some(status));
         assert!(stderr(&output).contains(expected) && stdout(&output).is_empty(), "{}", stderr(&output));
     }
-    let left: Vec<_> = std::fs::read_dir(&folder.0).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> = fs::read_dir(&folder.0).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");
 }
 

@@ -183,6 +183,16 @@ fn what_collects_arguments_has_one_for_them() {
 }
 
 #[test]
+fn arguments_have_names_of_their_own() {
+    let mut module = parse_module("function f(x::Float64, y::Float64)\n1 ─ return 1.0\nend").unwrap().module;
+    assert_eq!(table_violations(&module), []);
+    module.edit_function("f", |function| function.parameters.swap(0, 1));
+    assert_eq!(table_violations(&module), []);
+    module.edit_function("f", |function| function.parameters[1] = Some("y".into()));
+    assert_eq!(table_violations(&module), [TableCheck::ParametersFit]);
+}
+
+#[test]
 fn each_condition_of_tables_is_broken_by_its_program_alone() {
     let rows = TABLE.lines().filter(|line| line.starts_with("| DT"));
     let rows: Vec<Vec<&str>> = rows.map(|row| row.trim_matches('|').split(" | ").map(str::trim).collect()).collect();

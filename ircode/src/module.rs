@@ -148,13 +148,14 @@ impl<F: PartialEq> PartialEq for Module<F> {
 #[error("`{0}` is defined twice")]
 pub struct DefinedTwice(pub Name);
 
-/// Finds a name that comes twice in something. Fields of Julia's own types may have none.
-fn all_different<'n>(names: impl Iterator<Item = &'n Name>, of: &Name) -> Result<(), DefinedTwice> {
+/// A name that comes twice in something. Fields of Julia's own types may have none.
+pub(crate) fn named_twice<'n>(names: impl Iterator<Item = &'n Name>) -> Option<&'n Name> {
     let mut seen: HashSet<&Name> = HashSet::new();
-    match names.filter(|name| !name.is_empty()).find(|name| !seen.insert(name)) {
-        Some(name) => Err(DefinedTwice(format!("{name} of {of}").into())),
-        None => Ok(()),
-    }
+    names.filter(|name| !name.is_empty()).find(|name| !seen.insert(name))
+}
+
+fn all_different<'n>(names: impl Iterator<Item = &'n Name>, of: &Name) -> Result<(), DefinedTwice> {
+    named_twice(names).map_or(Ok(()), |name| Err(DefinedTwice(format!("{name} of {of}").into())))
 }
 
 /// What the function of this name is a method of: `sin`, for `sin(::Float64)`. `None` if the name is no call.
@@ -281,7 +282,8 @@ impl<F> Module<F> {
 
     /// Calls `edit` with the function of this name, to change its body together with what is said about its arguments
     /// and result, and returns what `edit` does. It keeps its name, for which there is
-    /// [`rename_function`](Module::rename_function). `None` where there is no such function.
+    /// [`rename_function`](Module::rename_function). `None` where there is no such function. That what is said fits the
+    /// body, and no two parameters have one name, is for [`verify_tables`](crate::verify_tables) to see.
     ///
     /// ```
     /// use ircode::{Type, parse_module};
@@ -319,7 +321,8 @@ impl<F> Module<F> {
         Ok(())
     }
 
-    /// Adds a function, or puts it in the place of the one of this name.
+    /// Adds a function, or puts it in the place of the one of this name. Its parameters are not looked at, see
+    /// [`edit_function`](Module::edit_function).
     pub fn replace_function(&mut self, function: Function<F>) {
         match self.by_name.get(&function.name) {
             Some(&index) => self.functions[index] = function,

@@ -30,7 +30,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         for (index, arg) in args.iter().enumerate() {
             let tested = |ty: &Type| tests_before(bb, context.module, id, arg).contains(ty);
             // One that comes twice is replaced in both places.
-            if let Some(ty) = number(bb, primitive, args, index, &tested)
+            if let Some(ty) = number(bb, primitive, args, index, &inst.ty, &tested)
                 && !args.iter().take(index).any(|earlier| earlier == arg)
             {
                 found.push((id, inst.line, arg.clone(), ty));
@@ -45,15 +45,23 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     Ok(changed)
 }
 
-/// The number that an operand has to be, if its type does not say so; `tested` says of which types it is not.
+/// The number that an operand has to be for a result of this type, if its own type does not say so; `tested` says of
+/// which types it is not.
 fn number(
     bb: &BBCode,
     primitive: &Primitive,
     args: &[Operand<Ids>],
     index: usize,
+    result: &Type,
     tested: &dyn Fn(&Type) -> bool,
 ) -> Option<Type> {
-    let Type::Union(members) = bb.operand_type(args.get(index)?) else { return None };
+    let ty = bb.operand_type(args.get(index)?);
+    let members = match &ty {
+        Type::Union(members) => members.as_slice(),
+        // It is never a number, as where Julia has split a union and kept the type that the call had before.
+        ty if primitive.fails_on(ty) => std::slice::from_ref(ty),
+        _ => return None,
+    };
     let converts = match (primitive.name, args) {
         ("convert", [Operand::Constant(Constant::Type(to)), _]) => index == 1 && to.as_scalar().is_some(),
         _ => false,
@@ -70,7 +78,10 @@ fn number(
     match *numbers.iter().copied().filter(left).collect::<Vec<_>>().as_slice() {
         [number] => Some(number.clone()),
         // There is no number, so that it fails whichever is asked for.
-        [] => numbers.iter().find(|ty| is_float(ty)).or(numbers.first()).map(|ty| (**ty).clone()),
+        [] => {
+            let any = numbers.iter().find(|ty| is_float(ty)).or(numbers.first()).map(|ty| (**ty).clone());
+            any.or_else(|| result.as_scalar().map(Type::Scalar)).or(Some(Type::FLOAT64))
+        }
         _ => None,
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use hashbrown::{HashMap, HashSet};
 
 use crate::globals::{GlobalPart, GlobalValue};
-use crate::module::{Function, Module, TypeKind};
+use crate::module::{Function, Module, TypeKind, named_twice};
 use crate::name::Name;
 use crate::tables::{Class, Entry, Requirement, Witness};
 use crate::tangents::{Tangent, TangentTypes};
@@ -49,7 +49,7 @@ checks! {
     WitnessOnce = "DT10", "no two differentiability witnesses of a function are for the same parameters";
     DerivativeFits = "DT11", "a derivative takes the arguments of the function and what its kind of derivative takes beside them";
     ConstantFits = "DT12", "a global constant has the fields of its type, and is made of what is declared before it";
-    ParametersFit = "DT13", "a function names no more arguments than it has, and one that collects arguments has one for them";
+    ParametersFit = "DT13", "a function names no more arguments than it has, each by another name, and one that collects arguments has one for them";
 }
 
 impl fmt::Display for TableCheck {
@@ -171,6 +171,8 @@ impl<'m, F> Verifier<'m, F> {
             format!("it has {}, and names for {}", counted(arguments, "argument"), function.parameters.len())
         } else if function.varargs && arguments == 0 {
             "it collects what is passed, and has no argument".to_string()
+        } else if let Some(name) = named_twice(function.parameters.iter().flatten()) {
+            format!("two of its arguments are named `{name}`")
         } else {
             return;
         };

@@ -67,6 +67,29 @@ impl Model {
         users
     }
 
+    /// The blocks to which control comes without going through this one.
+    fn reached_around(&self, avoided: Option<BlockId>) -> BTreeSet<BlockId> {
+        let mut reached = BTreeSet::new();
+        let mut todo: Vec<BlockId> = self.0.first().map(|entry| entry.name).into_iter().collect();
+        while let Some(block) = todo.pop() {
+            if Some(block) == avoided || !reached.insert(block) {
+                continue;
+            }
+            let Some(block) = self.number(block).and_then(|number| self.0.get(number)) else { continue };
+            let last = block.insts.last().map(|(_, last)| last);
+            last.into_iter().for_each(|last| last.for_each_target(|target| todo.push(target)));
+            if last.is_none_or(Stmt::falls_through) {
+                todo.extend(block.next);
+            }
+        }
+        reached
+    }
+
+    /// The blocks to which control comes through this one alone.
+    fn dominated_by(&self, block: BlockId) -> BTreeSet<BlockId> {
+        &self.reached_around(None) - &self.reached_around(Some(block))
+    }
+
     fn insert(&mut self, before: InstId, id: InstId, stmt: Stmt<Ids>) -> Option<()> {
         let (block, at) = self.find(before)?;
         self.0.get_mut(block)?.insts.insert(at, (id, stmt));
@@ -350,7 +373,7 @@ impl Script<'_, '_> {
 
     /// One step, in the code and in the model.
     fn change(&mut self) -> Result<Checked> {
-        match self.u.int_in_range(0..=16)? {
+        match self.u.int_in_range(0..=17)? {
             0..=3 => self.insert(),
             4 => self.remove(),
             5 => self.replace(),
@@ -363,6 +386,7 @@ impl Script<'_, '_> {
             13 => self.clone_region(),
             14 => self.inline(),
             15 => self.join_edges(),
+            16 => self.insert_preheader(),
             _ => self.outline(),
         }
     }
@@ -599,6 +623,32 @@ impl Script<'_, '_> {
             }
             Err(EditError::NoEdges(_)) if from.is_empty() => Ok(Ok(())),
             Err(EditError::FixedEdge { .. } | EditError::EntryBlock(_)) => Ok(Ok(())),
+            Err(error) => Ok(self.wrong(error)),
+        }
+    }
+
+    fn insert_preheader(&mut self) -> Result<Checked> {
+        self.doing = "insert a preheader";
+        let header = self.any_block()?;
+        match self.bb.insert_preheader(header) {
+            Ok(preheader) => {
+                self.model = Model::of(&self.bb);
+                let inside = self.model.dominated_by(header);
+                let mut others = self.bb.predecessors(header);
+                others.retain(|&pred| pred != preheader);
+                let right = self.bb.successors(preheader) == [header]
+                    && !inside.contains(&preheader)
+                    && !others.is_empty()
+                    && others.iter().all(|pred| inside.contains(pred));
+                Ok(if right { Ok(()) } else { self.wrong("control comes into the loop elsewhere, too") })
+            }
+            Err(EditError::FixedEdge { .. } | EditError::EntryBlock(_)) => Ok(Ok(())),
+            Err(EditError::NoLoop(_)) => {
+                let inside = self.model.dominated_by(header);
+                let is_loop = self.bb.predecessors(header).iter().any(|pred| inside.contains(pred));
+                let missed = is_loop && !self.bb.loops().is_irreducible(header);
+                Ok(if missed { self.wrong("there is a loop") } else { Ok(()) })
+            }
             Err(error) => Ok(self.wrong(error)),
         }
     }
