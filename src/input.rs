@@ -356,9 +356,11 @@ fn violation_text(function: &str, violation: &ircode::Violation<ircode::Position
     format!("{}: {}", place(function, violation), violation.message)
 }
 
-/// Whether a text is JSON rather than listings, before which a line such as `[1] f(x)` may stand.
+/// Whether a text is JSON rather than listings, before which a line such as `[1] f(x)` or, in the sources of pages,
+/// `{% highlight julia %}` and `{{< highlight julia >}}` may stand.
 pub(crate) fn is_json(text: &[u8]) -> bool {
     match text.trim_ascii_start() {
+        [b'{', b'%' | b'{', ..] => false,
         [b'{', ..] => true,
         [b'[', rest @ ..] => matches!(rest.trim_ascii_start().first(), None | Some(b'{' | b'[' | b'"' | b']')),
         _ => false,

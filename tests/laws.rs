@@ -18,6 +18,7 @@ use kit::mutation_programs::mutation_program;
 use kit::native::native_agrees;
 use kit::numeric::{Options, Program, numeric, numeric_with, search};
 use kit::seeds::for_each;
+use kit::surgery::Verbs;
 use kit::untyped::without_types;
 use passes::reverse_mode::{self, DerivativeNames, Savings, differentiate};
 use passes::{PASSES, Pass, PassError, PassManager, PassResult, Run, run_on_function, scalar_promotion};
@@ -589,7 +590,7 @@ fn nothing_panics_on_anything() {
 
 /// The number of the programs, of these, on which surgery goes wrong.
 #[allow(clippy::unwrap_used, reason = "a test that fails should stop")]
-fn wrong_surgery(edges: &kit::surgery::Edges<'_>) -> usize {
+fn wrong_surgery(verbs: &Verbs<'_>) -> usize {
     let wrong = std::cell::Cell::new(0);
     for_each(
         150,
@@ -598,7 +599,7 @@ fn wrong_surgery(edges: &kit::surgery::Edges<'_>) -> usize {
             let mut module = program.module.clone();
             module.add_function(kit::surgery::callee().unwrap()).unwrap();
             let module = bbkit::to_bbcode(&module).unwrap();
-            kit::surgery::surgery_is_right(u, &module, &|| program.args.clone(), LIMITS, edges)
+            kit::surgery::surgery_is_right(u, &module, &|| program.args.clone(), LIMITS, verbs)
         },
         |checked| {
             wrong.set(wrong.get() + usize::from(checked.is_err()));
@@ -621,8 +622,30 @@ fn surgery_that_does_not_tell_the_phis_is_caught() {
         }
         Ok(new)
     };
-    assert_eq!(wrong_surgery(&BBCode::split_edge), 0);
-    assert!(wrong_surgery(&silent) > 10);
+    assert_eq!(wrong_surgery(&Verbs::default()), 0);
+    assert!(wrong_surgery(&Verbs { split_edge: &silent, ..Verbs::default() }) > 10);
+}
+
+#[test]
+fn preheaders_beside_which_control_comes_into_a_loop_are_caught() {
+    // Of several ways into a loop only one goes through it.
+    let of_one_edge = |bb: &mut BBCode, header| {
+        let loops = bb.loops();
+        let outside: Vec<_> =
+            bb.predecessors(header).into_iter().filter(|&from| !loops.contains(header, from)).collect();
+        match outside.as_slice() {
+            [from, _, ..] if loops.header_of(header) == Some(header) && !loops.is_irreducible(header) => {
+                bb.split_edge(*from, header)
+            }
+            _ => bb.insert_preheader(header),
+        }
+    };
+    assert!(wrong_surgery(&Verbs { insert_preheader: &of_one_edge, ..Verbs::default() }) > 0);
+    let latch = |bb: &mut BBCode, header| {
+        let preheader = bb.insert_preheader(header)?;
+        Ok(bb.predecessors(header).into_iter().find(|&pred| pred != preheader).unwrap_or(preheader))
+    };
+    assert!(wrong_surgery(&Verbs { insert_preheader: &latch, ..Verbs::default() }) > 3);
 }
 
 #[test]
@@ -640,5 +663,5 @@ fn surgery_that_changes_a_name_is_caught() {
         }
         Ok(new)
     };
-    assert!(wrong_surgery(&renaming) > 10);
+    assert!(wrong_surgery(&Verbs { split_edge: &renaming, ..Verbs::default() }) > 10);
 }

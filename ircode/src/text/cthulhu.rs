@@ -1,5 +1,29 @@
 //! What Cthulhu shows around a listing: the call it has descended into, and below it a menu of the calls inside.
 
+use super::balanced::{find_depth_0, split_depth_0};
+use super::page::with_comments;
+use crate::constant::is_identifier;
+use crate::name::Name;
+
+/// The text with menus as comments that stand without their heading, as where what was printed since is all that there
+/// is: the calls around the one that is marked, ` • %1 = invoke f(::Int64)::Any`.
+pub(super) fn without_menus(text: &str) -> Option<String> {
+    if !text.contains('•') {
+        return None;
+    }
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let mut in_menu = vec![false; lines.len()];
+    let mut at = 0;
+    while at < lines.len() {
+        let count = lines.iter().skip(at).take_while(|line| is_entry(line)).count();
+        let is_marked = lines.iter().skip(at).take(count).any(|line| line.starts_with('•'));
+        in_menu.iter_mut().skip(at).take(count).for_each(|in_menu| *in_menu = is_marked);
+        at += count.max(1);
+    }
+    let mut in_menu = in_menu.into_iter();
+    Some(with_comments(text, |_| in_menu.next() != Some(true)))
+}
+
 /// The menu below a listing.
 #[derive(Default)]
 pub(super) struct Menu {
@@ -55,6 +79,19 @@ fn is_method(line: &str) -> bool {
     in_file && plain && signature && method.contains('(') && !method.contains(['│', '─', '└', '┄'])
 }
 
+/// The names of the arguments of the method whose heading the line is, as `is_around` says. `None` if not all have
+/// plain names.
+pub(super) fn arguments(line: &str) -> Option<Vec<Name>> {
+    let (method, _) = if is_method(line) { line.rsplit_once(" in ")? } else { return None };
+    let method = method.split_once(") where ").map_or_else(|| method.strip_suffix(')'), |(head, _)| Some(head))?;
+    let open = find_depth_0(method, "(").filter(|&open| open > 0)?;
+    let name = |argument: &str| {
+        let name = argument.trim().split("::").next().unwrap_or_default();
+        is_identifier(name).then(|| Name::from(name))
+    };
+    split_depth_0(method.get(open + 1..)?, ',')?.into_iter().map(name).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,6 +108,18 @@ mod tests {
     }
 
     #[test]
+    fn a_heading_says_in_which_order_arguments_are() {
+        let code = "1 ─ %1 = Base.sub_int(b, x)::Int64\n└──      return %1\n";
+        let of = |heading: &str| parse_function(&format!("{heading}\n{code}")).unwrap();
+        let known = of("sub(c, b::Int64, x::T) where T<:Integer in Main at REPL[1]:1");
+        assert!(known.body.to_string().contains("(_3, _4)"), "{}", known.body);
+        assert_eq!(known.body.argtypes.len(), 4);
+        for other in ["", "sub(::Type{T}, b, x) where T in Main at REPL[1]:1", "(::Main.Sub)(b, x) in Main at a.jl:1"] {
+            assert!(of(other).body.to_string().contains("(_3, _2)"), "{other}");
+        }
+    }
+
+    #[test]
     fn only_a_menu_holds_calls_without_a_margin() {
         let listing = "1 ─ %1 = Main.f(_2)::Int64\n└──      return %1\n";
         let menu =
@@ -79,6 +128,11 @@ mod tests {
         assert_eq!(parse_function(&format!("{listing}{menu}")).unwrap(), alone);
         let lost = format!("{listing}{menu}Main.g(_2)\n %1 = invoke f(::Int64)\n");
         assert_eq!(parse_function(&lost).unwrap_err().diagnostics.len(), 2);
-        assert!(parse_function(&format!("{listing} • %1 = invoke f(::Int64)\n")).is_err());
+        assert!(parse_function(&format!("{listing} %1 = invoke f(::Int64)\n")).is_err());
+        // The mark is only in menus, whether their heading is there or not.
+        let marked = "   %1 = invoke f(::Int64)\n • %2 = invoke g(::Int64)\n   ↩\n";
+        for text in [format!("{marked}{listing}"), format!("{listing}{marked}")] {
+            assert_eq!(parse_function(&text).unwrap(), alone, "{text}");
+        }
     }
 }

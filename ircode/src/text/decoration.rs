@@ -3,6 +3,7 @@
 use super::balanced::{find_depth_0, split_depth_0};
 use super::capitals::parse_type_in_capitals;
 use super::cthulhu;
+use crate::constant::is_identifier;
 use crate::name::Name;
 use crate::types::Type;
 
@@ -17,6 +18,8 @@ pub(super) enum Decoration {
     Body(Type),
     /// `MethodInstance for f(::Int64)`: how many arguments there are.
     MethodInstance(usize),
+    /// `f(x::T) in Main at a.jl:1`, `code_typed((Bool, Any)) do c, x`: how the arguments are called, where all have names.
+    Method(Vec<Name>),
     /// `Variables`, `Arguments`: lines `name::T` follow.
     Variables,
     /// `Locals`, `Static Parameters`: lines `name::T` follow that are no arguments.
@@ -44,6 +47,9 @@ pub(super) fn decoration(line: &str) -> Option<Decoration> {
         }
         _ => {}
     }
+    if let Some(names) = cthulhu::arguments(line).or_else(|| arguments_of_block(line)) {
+        return Some(Decoration::Method(names));
+    }
     // What was typed, and where it is told from.
     let heading = [
         "julia>",
@@ -60,12 +66,31 @@ pub(super) fn decoration(line: &str) -> Option<Decoration> {
     let heading = heading.iter().any(|start| line.starts_with(start));
     let heading = heading
         || cthulhu::is_around(line)
-        || line.contains("(generic function with ")
+        || is_definition(line)
         || line.contains(") @ ")
         || is_of_the_verifier(line)
         || is_of_an_error(line)
         || line == "~~~";
     (heading || is_place(line)).then_some(Decoration::Nothing)
+}
+
+/// How the arguments are called of the function that stands behind the call that prints its code,
+/// `code_typed((Bool, Any)) do c, x`. `None` if not all have plain names.
+pub(super) fn arguments_of_block(line: &str) -> Option<Vec<Name>> {
+    let (call, names) = line.split_once(" do ")?;
+    let name = |argument: &str| {
+        let name = argument.split("::").next().unwrap_or_default().trim();
+        is_identifier(name).then(|| Name::from(name))
+    };
+    call.contains("code_").then_some(())?;
+    split_depth_0(names, ',')?.into_iter().map(name).collect()
+}
+
+/// What defining a function prints: `f (generic function with 1 method)`. In a table of variables functions are shown
+/// so, too.
+fn is_definition(line: &str) -> bool {
+    let shown = line.find("(generic function with ").and_then(|at| line.get(..at));
+    shown.is_some_and(|name| find_depth_0(name, "::").is_none())
 }
 
 /// What Julia's verifier says of the listing that follows: `Block 18 successors (…), does not match …`.
@@ -116,6 +141,26 @@ pub(super) fn is_hidden_variable(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::parse_function;
+
+    #[test]
+    fn a_function_that_is_an_argument_is_one() {
+        let table = "Variables\n  #self#::Core.Compiler.Const(foo (generic function with 1 method), false)\n  f::Core.Const(sin (generic function with 10 methods))\n  x::Float64\n\nBody::Float64\n";
+        let code = "1 ─ %1 = (f)(x)::Float64\n└──      return %1\n";
+        let body = parse_function(&format!("foo (generic function with 1 method)\n{table}{code}")).unwrap().body;
+        assert_eq!(body.argtypes.len(), 3);
+        assert!(body.to_string().contains("(_2)(_3)"), "{body}");
+    }
+
+    #[test]
+    fn what_was_typed_says_in_which_order_arguments_are() {
+        let code = "CodeInfo(\n1 ─ %1 = Base.sub_int(b, x)::Int64\n└──      return %1\n) => Int64\n";
+        let of = |typed: &str| parse_function(&format!("{typed}\n{code}")).unwrap().body.to_string();
+        for prompt in ["", "julia> "] {
+            let typed = format!("{prompt}code_typed((Int,Int,Int)) do c, b::Int, x\n           b - x\n       end");
+            assert!(of(&typed).contains("(_3, _4)"), "{}", of(&typed));
+            assert!(of(&format!("{prompt}map(a) do c, b, x\n           b - x\n       end")).contains("(_3, _2)"));
+        }
+    }
 
     #[test]
     fn arguments_without_a_name_of_their_own_are_counted() {

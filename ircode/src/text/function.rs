@@ -391,10 +391,10 @@ fn write_attributes(out: &mut dyn Write, statement: &StatementView<'_, Positions
 
 /// Whether a type that stands at the end of a statement is read whole.
 fn reads_back_at_end(text: &str) -> bool {
-    use super::balanced::{balanced_length, is_balanced};
+    use super::balanced::is_balanced;
     text.trim() == text
         && !text.contains(['\n', '\r'])
         && text != "#UNDEF"
-        && balanced_length(text, super::statement::ends_statement) == text.len()
+        && super::statement::type_length(text) == text.len()
         && is_balanced(text)
 }

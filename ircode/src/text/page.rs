@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::around::without_words;
+use super::cthulhu::without_menus;
 use super::declaration::starts_declaration;
 use super::decoration::{Decoration, decoration, variable};
 use super::expression::Cursor;
@@ -12,7 +13,16 @@ use super::gutter::{Gutter, gutter};
 /// quotation of something else is gone. Lines stay lines.
 pub(super) fn listings(text: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(text);
-    for step in [from_workers, closed_behind, fenced, in_block_comments, behind_prefix, behind_prompts, without_words] {
+    for step in [
+        from_workers,
+        closed_behind,
+        fenced,
+        in_block_comments,
+        behind_prefix,
+        behind_prompts,
+        without_menus,
+        without_words,
+    ] {
         if let Some(changed) = step(&text) {
             text = Cow::Owned(changed);
         }
@@ -60,18 +70,22 @@ pub(super) fn is_fence_of_page(line: &str) -> bool {
     line.strip_prefix('#').is_some_and(is_fence)
 }
 
-/// What stands between fences: if there is a listing, only what has one, and declarations.
+/// What stands between fences: if there is a listing, only what has one, and declarations. Of what is outside, too, what
+/// has the first block of a listing is read.
 fn fenced(text: &str) -> Option<String> {
     let fences = (text.contains('`') || text.contains('~')) && text.lines().any(is_fence);
     fences.then(|| {
         // For what stands between one fence and the next, whether it has a listing or begins as a declaration.
         let mut has_code: Vec<bool> = vec![false];
+        let mut has_first_block: Vec<bool> = vec![false];
         let mut is_first = true;
         for line in text.lines() {
             let fence = is_fence(line);
             if fence {
                 has_code.push(false);
-            } else if let Some(has_code) = has_code.last_mut() {
+                has_first_block.push(false);
+            } else if let (Some(has_code), Some(has_first_block)) = (has_code.last_mut(), has_first_block.last_mut()) {
+                *has_first_block |= margin(line).is_some_and(|margin| margin.block == Some(1));
                 let blank = line.trim().is_empty() || line.trim_start().starts_with('#');
                 *has_code |= starts_block(line) || is_first && starts_declaration(line.trim_start());
                 is_first &= blank;
@@ -87,7 +101,8 @@ fn fenced(text: &str) -> Option<String> {
         with_comments(text, |line| {
             let fence = is_fence(line);
             part += usize::from(fence);
-            part % 2 == usize::from(!lacks_first) && !fence && (reads_all || is_code(part))
+            let encloses = part % 2 == usize::from(!lacks_first) && (reads_all || is_code(part));
+            !fence && (encloses || has_first_block.get(part) == Some(&true))
         })
     })
 }
@@ -225,7 +240,7 @@ pub(super) fn is_part_of_listing(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::listings;
-    use crate::parse_function;
+    use crate::{parse_function, parse_module};
 
     #[test]
     fn comments_of_other_programs_go() {
@@ -284,6 +299,19 @@ mod tests {
         let pointed = code.replace("return 1", "nothing::Nothing   <-- this one\n└──     return 1");
         assert_eq!(parse_function(&pointed).ok(), parse_function(&pointed.replace("   <-- this one", "")).ok());
         assert!(parse_function(&pointed.replace("<--", "words")).is_err());
+    }
+
+    #[test]
+    fn a_listing_outside_of_fences_is_read_as_well() {
+        let listing = |number| format!("CodeInfo(\n1 ─     return {number}\n) => Int64\n");
+        let (one, two) = (listing(1), listing(2));
+        for text in [
+            format!("{one}```\nsome text\n{two}```\n"),
+            format!("One.\n\n{one}\nAnother.\n```\n{two}```\n"),
+            format!("```\n{one}```\nAnother.\n{two}\nThat was it.\n"),
+        ] {
+            assert_eq!(parse_module(&text).unwrap().module.functions().len(), 2, "{text}");
+        }
     }
 
     #[test]

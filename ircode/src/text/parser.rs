@@ -10,7 +10,9 @@ use super::builder::{Building, Known};
 use super::clean::clean;
 use super::cthulhu::{self, Menu};
 use super::declaration::{Unfinished, declare, declare_member, starts_declaration};
-use super::decoration::{Decoration, decoration, is_hidden_variable, is_place, variable, vector_header};
+use super::decoration::{
+    Decoration, arguments_of_block, decoration, is_hidden_variable, is_place, variable, vector_header,
+};
 use super::enclosed::Enclosed;
 use super::expression::Cursor;
 use super::gutter::gutter;
@@ -211,6 +213,8 @@ struct Variables {
     reading: Option<bool>,
     /// The function itself first.
     arguments: Vec<(Name, Type)>,
+    /// How they are called without the function itself, where a heading says only that.
+    names: Vec<Name>,
     /// How many there are, where that is said: a table may have local variables behind them.
     count: Option<usize>,
     result: Option<Type>,
@@ -244,7 +248,8 @@ impl Parser {
             return self.end_of_page_part();
         }
         if trimmed.is_empty() || trimmed.starts_with('#') && !hidden {
-            return Ok(());
+            // Of a session, what was typed is a comment here.
+            return arguments_of_block(trimmed).map_or(Ok(()), |names| self.decoration(Decoration::Method(names)));
         }
         if let Some(declaring) = &mut self.declaring {
             if trimmed == "end" {
@@ -391,12 +396,15 @@ impl Parser {
 
     /// What is being read, or a listing that begins here.
     fn listing(&mut self, start: usize) -> &mut Building {
-        let Variables { arguments, count, result, .. } = &mut self.variables;
+        let Variables { arguments, names, count, result, .. } = &mut self.variables;
         self.building.get_or_insert_with(|| {
             let named = |name: &Name| (!name.starts_with('#')).then(|| name.clone());
             let own = arguments.first().and_then(|(name, _)| named(name));
             let has_table = !arguments.is_empty();
             let (given, all_named) = match self.parameters.as_slice() {
+                [] if !has_table && !names.is_empty() => {
+                    (names.iter().map(|name| (Some(name.clone()), Type::Untyped)).collect(), true)
+                }
                 [] => (arguments.iter().skip(1).map(|(name, ty)| (named(name), ty.clone())).collect(), has_table),
                 names => (
                     names.iter().map(|name| (name.clone(), Type::Untyped)).collect(),
@@ -404,8 +412,9 @@ impl Parser {
                 ),
             };
             let count = count.take().or_else(|| (!self.parameters.is_empty()).then_some(self.parameters.len()));
-            let is_code_info = has_table || result.is_some();
+            let is_code_info = has_table || !names.is_empty() || result.is_some();
             arguments.clear();
+            names.clear();
             let result = result.take();
             Building::listing(start, Known { own, arguments: given, all_named, count, result, is_code_info })
         })
@@ -418,6 +427,7 @@ impl Parser {
         }
         match decoration {
             Decoration::Nothing | Decoration::Vector => {}
+            Decoration::Method(names) => self.variables.names = names,
             Decoration::Body(ty) => {
                 self.variables.result = Some(ty);
                 self.variables.reading = None;

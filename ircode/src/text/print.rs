@@ -598,7 +598,7 @@ fn reads_back_as_function(name: &str) -> bool {
 pub(crate) fn is_one_type(text: &str) -> bool {
     use crate::text::balanced::{balanced_length, is_balanced};
     let ends = |rest: &str| {
-        rest.starts_with([',', ')', ';', '\n', '"', '\\']) || rest.starts_with(" # ") || rest.starts_with("::")
+        rest.starts_with([',', ')', ';', '\n', '"', '\\']) || rest.starts_with(" #") || rest.starts_with("::")
     };
     let one_line = text.trim() == text && !text.contains(['\n', '\r']);
     !text.is_empty() && one_line && balanced_length(text, ends) == text.len() && is_balanced(text)

@@ -2,7 +2,7 @@
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::constant::Constant;
+use crate::constant::{Constant, is_identifier, is_identifier_part};
 use crate::name::Name;
 use crate::names::Positions;
 use crate::operand::{Argument, Operand};
@@ -107,7 +107,7 @@ impl Meanings {
                 *operand = match self.numbers.get(name) {
                     Some(number) => Operand::Argument(*number),
                     None if self.types.contains(name) => {
-                        Operand::Constant(Constant::of_type(Type::named(name.clone())))
+                        Operand::Constant(Constant::of_type(Type::named(spelled(name))))
                     }
                     None => Operand::Constant(Constant::Function(name.clone())),
                 };
@@ -195,29 +195,75 @@ fn names_of_values<'a>(insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Typ
     found
 }
 
-/// Which of these names are those of types: they stand where only a type can, or a statement is of that type. Where
-/// names may be those of arguments, `T` and `kind` stay arguments: a function may be given the type that it asks for.
+/// Which of these names are those of types: a type that the listing shows is or holds one of that name, or they stand
+/// where only a type can. Of the latter, where names may be those of arguments, `T` and `kind` stay arguments: a function
+/// may be given the type that it asks for.
 fn names_of_types<'a>(
     slots: &SlotNames,
     insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Type)>,
     are_objects: bool,
 ) -> HashSet<Name> {
-    let mut types: HashSet<Name> = HashSet::new();
+    let (mut types, mut asked): (HashSet<Name>, HashSet<Name>) = Default::default();
+    let mut look = |ty: &Type| named_in(ty, slots, &mut types);
     for (stmt, ty) in insts {
-        if let Stmt::Call(call) = stmt
-            && let [_, Operand::Argument(argument)] = call.args.as_slice()
-            && matches!(callee_name(&call.callee), Some("isa" | "typeassert"))
-        {
-            types.extend(slots.name(*argument).cloned());
-        }
-        if let Type::Named(name) = ty
-            && slots.places.contains_key(name)
-        {
-            types.insert(name.clone());
+        look(ty);
+        match stmt {
+            Stmt::Call(call) => {
+                if let [_, Operand::Argument(argument)] = call.args.as_slice()
+                    && matches!(callee_name(&call.callee), Some("isa" | "typeassert"))
+                {
+                    asked.extend(slots.name(*argument).cloned());
+                }
+            }
+            Stmt::Invoke(invoke) => invoke.instance.argtypes.iter().for_each(&mut look),
+            Stmt::Pi(pi) => look(&pi.ty),
+            _ => {}
         }
     }
-    types.retain(|name| are_objects || is_like_a_type(name));
+    types.extend(asked.into_iter().filter(|name| are_objects || is_like_a_type(name)));
     types
+}
+
+/// Adds those of the names that a type has as parts, but as variables.
+fn named_in(ty: &Type, slots: &SlotNames, found: &mut HashSet<Name>) {
+    if slots.names.is_empty() || matches!(ty, Type::Untyped | Type::Any | Type::Scalar(_) | Type::Function(_)) {
+        return;
+    }
+    let text = ty.to_string();
+    // In parentheses are values, and names of functions.
+    if text.contains('(') {
+        return;
+    }
+    let is_variable = |name: &str| {
+        let mut bounds = text.split(" where ").skip(1).flat_map(|bound| bound.trim_matches(['{', '}']).split(", "));
+        bounds.any(|bound| bound.split(['<', '>']).next() == Some(name))
+    };
+    let mut rest = text.as_str();
+    let mut before = ' ';
+    while let Some(first) = rest.chars().next() {
+        let quoted = rest.strip_prefix("var\"").and_then(|name| name.split_once('"'));
+        let (name, behind) = match quoted {
+            Some(quoted) => quoted,
+            None if is_identifier_part(first) => {
+                rest.split_at(rest.find(|c| !is_identifier_part(c)).unwrap_or(rest.len()))
+            }
+            None => rest.split_at(first.len_utf8()),
+        };
+        if !matches!(before, '.' | ':')
+            && !behind.starts_with('.')
+            && let Some((name, _)) = slots.places.get_key_value(name)
+            && !is_variable(name)
+        {
+            found.insert(name.clone());
+        }
+        before = rest.get(..rest.len() - behind.len()).and_then(|read| read.chars().next_back()).unwrap_or(' ');
+        rest = behind;
+    }
+}
+
+/// A name as it stands in a type.
+fn spelled(name: &Name) -> Name {
+    if is_identifier(name) { name.clone() } else { format!("var\"{name}\"").into() }
 }
 
 fn callee_name(callee: &Operand<Positions>) -> Option<&str> {
@@ -319,6 +365,28 @@ mod tests {
     fn what_a_statement_is_of_is_a_type() {
         let listing = "1 ─ %1 = Main.make(Shape, x)::Shape\n└──      return %1\n";
         assert_eq!(arguments(listing), ["x"]);
+    }
+
+    #[test]
+    fn what_a_type_names_is_a_type() {
+        for (listing, expected) in [
+            ("1 ─ %1 = Main.g(x)::Union{A, B}\n│   %2 = (isa)(%1, A)::Bool\n└──      return %2\n", "(isa)(%1, A)"),
+            ("1 ─ %1 = %new(A, x)::A\n└──      return %1\n", "%new(A, _2)"),
+            ("1 ─ %1 = %new(var\"#1#2\", x)::var\"#1#2\"\n└──      return %1\n", "%new(var\"#1#2\", _2)"),
+            ("1 ─ %1 = invoke Main.f(A::Type{A}, x::Any)::Any\n└──      return %1\n", "Main.f(A::Type{A}, _2::Any)"),
+            (
+                "1 ─ %1 = Main.f(x)::Any\n│   %2 = π (%1, AB)\n│   %3 = Main.g(%2, AB)::Any\n└──      return %3\n",
+                "Main.g(%2, AB)",
+            ),
+        ] {
+            let function = parse_function(listing).unwrap();
+            assert_eq!(function.parameters.iter().flatten().collect::<Vec<_>>(), ["x"], "{listing}");
+            assert!(function.body.to_string().contains(expected), "{}", function.body);
+        }
+        // A variable of a type is none, and what is in another module is another one.
+        for ty in ["Vector{T} where T<:Real", "Main.T", "Val{:T}", "Dict{T, S} where {T, S}"] {
+            assert_eq!(arguments(&format!("1 ─ %1 = Main.f(x, T)::{ty}\n└──      return %1\n")), ["x", "T"], "{ty}");
+        }
     }
 
     #[test]

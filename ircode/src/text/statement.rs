@@ -19,12 +19,27 @@ use crate::types::Type;
 
 type Read<T> = Result<T, Diagnostic>;
 
-/// Where the text of a type ends that stands at the end of a statement: at a comment, at attributes, or where more than
-/// one space follows.
+/// Where what stands at the end of a statement ends: at a comment, at attributes, or where more than one space follows.
 pub(super) fn ends_statement(rest: &str) -> bool {
     let (spaces, behind) = spaces(rest);
     let is_gap = spaces > 1 && !behind.is_empty() && !behind.starts_with("where");
-    spaces > 0 && (rest.starts_with(" # ") || rest.starts_with(" ; ") || is_gap || is_annotation(rest))
+    spaces > 0 && (behind.starts_with('#') || rest.starts_with(" ; ") || is_gap || is_annotation(rest))
+}
+
+/// How much of a text is the type at the end of a statement. It ends as other things do, but for variables of Julia's
+/// own, `Vector{T} where #s1<:Real`.
+pub(super) fn type_length(text: &str) -> usize {
+    let is_variable = |rest: &str| {
+        let before = text.get(..text.len() - rest.len());
+        rest.starts_with(" #") && before.is_some_and(|before| before.ends_with("where"))
+    };
+    balanced_length(text, |rest| ends_statement(rest) && !is_variable(rest))
+}
+
+/// Whether a comment is what follows.
+pub(super) fn is_comment(rest: &str) -> bool {
+    let (spaces, behind) = spaces(rest);
+    spaces > 0 && behind.starts_with('#')
 }
 
 /// Whether what follows is what Julia prints at the right of a coloured listing, the names of inlined functions behind
@@ -51,8 +66,7 @@ impl<'a> Cursor<'a> {
             return Ok((stmt, None));
         }
         let start = self.pos();
-        let length = balanced_length(self.rest(), ends_statement);
-        self.seek(start + length);
+        self.seek(start + type_length(self.rest()));
         let text = self.text(start..self.pos()).trim_end();
         if text.is_empty() {
             return Err(self.expected("a type"));
@@ -94,6 +108,11 @@ impl<'a> Cursor<'a> {
                 return Ok(Stmt::expr(head, self.operands(scope, Context::Call)?));
             }
             self.seek(start);
+        }
+        let start = self.pos();
+        if self.eat_word("#undef") || self.eat_word("#UNDEF") {
+            let error = Diagnostic::error(self.span(start, self.pos()), "there is no statement here", "not assigned");
+            return Err(error.with_help("this is how Julia shows a statement that its compiler has not set yet"));
         }
         if self.starts_with("Core.NewvarNode(") {
             let error =
@@ -391,6 +410,10 @@ impl<'a> Cursor<'a> {
         self.expect(")")?;
         Ok(match operand {
             Operand::Global(_) => Operand::Constant(Constant::Function(text.into())),
+            // Among operands, `Main.var"#f#12"` is a type.
+            Operand::Constant(Constant::Type(_)) if text.ends_with('"') => {
+                Operand::Constant(Constant::Function(text.into()))
+            }
             // `(::Foo)(x)` calls something by its type.
             other => other,
         })
@@ -683,6 +706,34 @@ mod tests {
             assert!(printed.contains(&format!("({object})(_2")), "{printed}");
             assert_eq!(parse_function(&printed).unwrap().body, body);
         }
+    }
+
+    #[test]
+    fn what_is_called_by_a_quoted_name_is_a_function() {
+        for call in ["(Main.var\"f.g\")(_2)", "invoke (Main.var\"#f#1\")(_2::Any)"] {
+            let body = parse_function(&format!("1 ─ %1 = {call}::Any\n└──      return %1\n")).unwrap().body;
+            assert!(body.to_string().contains(call), "{body}");
+            assert_eq!(parse_function(&body.to_string()).unwrap().body, body);
+        }
+    }
+
+    #[test]
+    fn comments_stand_behind_statements() {
+        let listing = |stmt: &str, ret: &str| {
+            parse_function(&format!("1 ─ %1 = Main.f(_2){stmt}\n│   %2 = Main.a{stmt}\n└──      return %1{ret}\n"))
+        };
+        let plain = listing("::Vector{#s1} where #s1<:Real", "").unwrap();
+        for comment in [" # one", "  # two", " #three", "     #= four =#"] {
+            let ty = format!("::Vector{{#s1}} where #s1<:Real{comment}");
+            assert_eq!(listing(&ty, comment).unwrap(), plain, "{comment}");
+            assert_eq!(listing(comment, comment), listing("", ""), "{comment}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_assigned_is_no_argument() {
+        let error = parse_function("1 ─ %1 = #UNDEF::Any\n└──      return _2\n").unwrap_err();
+        assert!(error.to_string().contains("there is no statement here"), "{error}");
     }
 
     #[test]

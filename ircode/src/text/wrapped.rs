@@ -123,7 +123,9 @@ fn is_unfinished(line: &str) -> bool {
 /// Whether a line ends a listing, and is no end of a statement.
 fn is_end(line: &str) -> bool {
     let trimmed = line.trim_start();
-    trimmed == "end" || is_part_of_listing(line) && !trimmed.starts_with(")::") && !trimmed.starts_with("),")
+    let behind = trimmed.trim_start_matches(')');
+    let goes_on = behind.len() < trimmed.len() && (behind.starts_with("::") || behind.starts_with(','));
+    trimmed == "end" || is_part_of_listing(line) && !goes_on
 }
 
 #[cfg(test)]
@@ -148,6 +150,21 @@ mod tests {
         }
         assert_ne!(broken, whole);
         assert_eq!(parse_function(&broken).unwrap().body, parse_function(whole).unwrap().body);
+    }
+
+    #[test]
+    fn a_call_may_end_below() {
+        let text = "\
+CodeInfo(
+1 ─ %1 = Core.tuple(x, y::Core.Const(2), z::Core.Const(3), r::Core.Const(55
+))::Core.PartialStruct(NTuple{4, Int64}, Any[Int64, Core.Const(2), Core.Con
+st(3), Core.Const(5)])
+└──      return %1
+) => NTuple{4, Int64}
+";
+        let call = "Core.tuple(x, y::Core.Const(2), z::Core.Const(3), r::Core.Const(55))::Core.PartialStruct(NTuple{4, Int64}, Any[Int64, Core.Const(2), Core.Const(3), Core.Const(5)])";
+        let whole = format!("CodeInfo(\n1 ─ %1 = {call}\n└──      return %1\n) => NTuple{{4, Int64}}\n");
+        assert_eq!(parse_function(text).unwrap(), parse_function(&whole).unwrap());
     }
 
     #[test]

@@ -75,12 +75,7 @@ impl Model {
             if Some(block) == avoided || !reached.insert(block) {
                 continue;
             }
-            let Some(block) = self.number(block).and_then(|number| self.0.get(number)) else { continue };
-            let last = block.insts.last().map(|(_, last)| last);
-            last.into_iter().for_each(|last| last.for_each_target(|target| todo.push(target)));
-            if last.is_none_or(Stmt::falls_through) {
-                todo.extend(block.next);
-            }
+            todo.extend(self.successors(block));
         }
         reached
     }
@@ -207,11 +202,28 @@ struct Script<'a, 'b> {
     callee: &'a Function<BBCode>,
     /// Which step is taken, for messages.
     doing: &'static str,
-    edges: &'a Edges<'a>,
+    verbs: &'a Verbs<'a>,
 }
 
-/// Splits edges: `BBCode::split_edge`, or one with a bug.
-pub type Edges<'e> = dyn Fn(&mut BBCode, BlockId, BlockId) -> std::result::Result<BlockId, EditError> + 'e;
+/// Splits an edge, from a block to a block.
+pub type SplitEdge<'v> = dyn Fn(&mut BBCode, BlockId, BlockId) -> std::result::Result<BlockId, EditError> + 'v;
+
+/// Gives a header the block before it.
+pub type InsertPreheader<'v> = dyn Fn(&mut BBCode, BlockId) -> std::result::Result<BlockId, EditError> + 'v;
+
+/// Verbs of which there may be one with a bug in the place of that of `BBCode`, to see that it is found.
+pub struct Verbs<'v> {
+    /// `BBCode::split_edge`.
+    pub split_edge: &'v SplitEdge<'v>,
+    /// `BBCode::insert_preheader`.
+    pub insert_preheader: &'v InsertPreheader<'v>,
+}
+
+impl Default for Verbs<'_> {
+    fn default() -> Self {
+        Verbs { split_edge: &BBCode::split_edge, insert_preheader: &BBCode::insert_preheader }
+    }
+}
 
 /// Runs a script that the bytes say on the function `f` of a program that computes, and checks after each step that the
 /// code is that of the model, that it is valid, that chains and analyses are up to date, and in the end that the
@@ -225,7 +237,7 @@ pub fn surgery_is_right(
     module: &Module<BBCode>,
     args: &dyn Fn() -> Vec<Value>,
     limits: Limits,
-    edges: &Edges<'_>,
+    verbs: &Verbs<'_>,
 ) -> Result<Checked> {
     let (Some(f), Some(callee)) = (module.function("f"), module.function("callee")) else { return Ok(Ok(())) };
     let before = bbkit::to_ircode(module).ok().and_then(|module| outcome(&module, "f", &args(), limits));
@@ -233,7 +245,7 @@ pub fn surgery_is_right(
     let mut bb = f.body.clone();
     bb.name_phi_edges();
     let mut script =
-        Script { u, model: Model::of(&bb), bb, own: Vec::new(), outlined: Vec::new(), callee, doing: "nothing", edges };
+        Script { u, model: Model::of(&bb), bb, own: Vec::new(), outlined: Vec::new(), callee, doing: "nothing", verbs };
     let steps = script.u.int_in_range(1..=24)?;
     for _ in 0..steps {
         if let Err(found) = script.step()? {
@@ -487,7 +499,7 @@ impl Script<'_, '_> {
             return Ok(Ok(()));
         }
         let to = *self.u.choose(&succs)?;
-        match (self.edges)(&mut self.bb, from, to) {
+        match (self.verbs.split_edge)(&mut self.bb, from, to) {
             Ok(new) => {
                 let goto = self.bb.last_inst(new).map(|goto| (goto, Stmt::goto(to)));
                 self.model.split_edge(from, to, new, goto.into_iter().collect());
@@ -630,7 +642,7 @@ impl Script<'_, '_> {
     fn insert_preheader(&mut self) -> Result<Checked> {
         self.doing = "insert a preheader";
         let header = self.any_block()?;
-        match self.bb.insert_preheader(header) {
+        match (self.verbs.insert_preheader)(&mut self.bb, header) {
             Ok(preheader) => {
                 self.model = Model::of(&self.bb);
                 let inside = self.model.dominated_by(header);

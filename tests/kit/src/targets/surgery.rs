@@ -1,7 +1,6 @@
 //! Law 4 and the verbs: random scripts of surgery against a naive model, on programs that compute.
 
 use arbitrary::{Result, Unstructured};
-use bbcode::BBCode;
 use exec::Value;
 use ircode::{IRCode, Module};
 
@@ -9,7 +8,7 @@ use super::LIMITS;
 use crate::laws::{Checked, broken};
 use crate::memory::memory;
 use crate::numeric::numeric;
-use crate::surgery::{callee, surgery_is_right};
+use crate::surgery::{Verbs, callee, surgery_is_right};
 
 /// Checks what these bytes make.
 ///
@@ -41,7 +40,7 @@ fn operate(u: &mut Unstructured<'_>, module: &Module<IRCode>, args: &dyn Fn() ->
         Err(error) => return Ok(Err(broken("surgery", error))),
     }
     match bbkit::to_bbcode(&module) {
-        Ok(module) => surgery_is_right(u, &module, args, LIMITS, &BBCode::split_edge),
+        Ok(module) => surgery_is_right(u, &module, args, LIMITS, &Verbs::default()),
         Err(error) => Ok(Err(broken("surgery", error))),
     }
 }
