@@ -23,7 +23,7 @@ pub struct CheckOptions {
     /// From which number the random numbers come: the same give the same report.
     pub seed: u64,
     /// How far differences may be off, relative to the sum of the magnitudes of what is added. `None` for what the
-    /// floats of the arguments allow: a hundredth with small ones among them, else 1e-5.
+    /// floats allow that there are: a hundredth where there are small ones among the arguments or inside, else 1e-5.
     pub tolerance: Option<f64>,
     /// How what the pullback needs travels to it.
     pub carrier: Carrier,
@@ -130,7 +130,9 @@ pub fn check_derived(
         return Ok(report);
     };
     let known = subject.gradient()?;
-    let tolerance = options.tolerance.unwrap_or(if subject.has_small_floats() { 1e-2 } else { 1e-5 });
+    let tolerance = options
+        .tolerance
+        .unwrap_or(if subject.has_small_floats() || subject.epsilon_inside() > f64::EPSILON { 1e-2 } else { 1e-5 });
     let directions = (0..options.directions.max(1)).map(|_| subject.direction(&mut random));
     let directions = directions.collect::<Result<Vec<_>, _>>()?;
     report.add("differences", differences(&subject, &known.floats, &directions, tolerance)?);

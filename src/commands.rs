@@ -162,11 +162,7 @@ fn listed(input: &Input, asked: &str) -> String {
 /// Verifies all functions; what is to be run or changed must be valid.
 pub(crate) fn verified(input: &Input) -> Result<(), Failure> {
     let mut problems = Vec::new();
-    for function in input.module.functions() {
-        if let Err(violations) = function.body.verify() {
-            problems.push(input.describe_violations(&function.name, &violations));
-        }
-    }
+    problems.extend(input.module.functions().iter().filter_map(|function| input.violations_of(&function.name)));
     if let Err(violations) = ircode::verify_tables(&input.module, |body| &body.argtypes) {
         problems.push(violations.to_string());
     }

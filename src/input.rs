@@ -3,14 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use bbcode::BBCode;
+use bbcode::{BBCode, ConversionError, Ids};
 use exec::RunError;
 use ircode::diagnostic::{Diagnostic, Severity, render_from_line};
 use ircode::json::{Dump, DumpReader};
 use ircode::text::SourceMap;
 use ircode::{
-    BlockNumber, CompactError, Compaction, IRCode, JsonError, Module, Name, Origin, Positions, Renumbered, SSAValue,
-    TextError, Violations, from_json, parse_module_with_parameters,
+    BlockNumber, CompactError, Compaction, IRCode, JsonError, Module, Name, Names, Origin, Positions, Renumbered,
+    SSAValue, TextError, Violation, Violations, from_json, parse_module_with_parameters,
 };
 use passes::PassError;
 use passes::rules::{RuleError, RuleErrorKind};
@@ -32,6 +32,9 @@ pub struct Input {
     pub cleaned: Option<Arc<str>>,
     /// The functions.
     pub module: Module<IRCode>,
+    /// Of a dump of BBCode, what it holds: blocks and statements are numbered there as they come, and switches are
+    /// statements, where the IRCode has branches.
+    pub bbcode: Option<Module<BBCode>>,
     /// For text: where each function stands in it, in the order of the functions.
     pub maps: Vec<SourceMap>,
     /// The number of the text's first line in the file, counted from 1.
@@ -91,7 +94,33 @@ impl InputError {
 impl Input {
     /// A program that was not read from text.
     pub fn of_module(path: &str, module: Module<IRCode>) -> Input {
-        Input { path: path.into(), source: "".into(), cleaned: None, module, maps: Vec::new(), first_line: 1 }
+        let maps = Vec::new();
+        Input { path: path.into(), source: "".into(), cleaned: None, module, bbcode: None, maps, first_line: 1 }
+    }
+
+    /// A program that was read from a dump of BBCode.
+    ///
+    /// # Errors
+    ///
+    /// [`InputError::Conversion`] if the code names what does not exist.
+    pub fn of_bbcode(path: &str, module: Module<BBCode>) -> Result<Input, InputError> {
+        let converted = crate::to_ircode(&module);
+        let converted =
+            converted.map_err(|error| InputError::Conversion { path: path.into(), message: error.to_string() })?;
+        Ok(Input { bbcode: Some(module), ..Input::of_module(path, converted) })
+    }
+
+    /// The functions as BBCode, as they were read where that is what was read.
+    ///
+    /// # Errors
+    ///
+    /// [`ConversionError`] if IRCode names what does not exist.
+    pub fn to_bbcode(&self) -> Result<Module<BBCode>, ConversionError> {
+        let Some(read) = &self.bbcode else { return crate::to_bbcode(&self.module) };
+        let mut module = read.clone();
+        // Of several functions one may have been chosen.
+        module.retain(|function| self.module.function(&function.name).is_some(), |_| true);
+        Ok(module)
     }
 
     /// Reads a file; `-` is standard input.
@@ -136,6 +165,7 @@ impl Input {
             source: text.into(),
             cleaned: parsed.cleaned,
             module: parsed.module,
+            bbcode: None,
             maps: parsed.functions,
             first_line: 1,
         })
@@ -144,14 +174,11 @@ impl Input {
     fn parse_json(path: &str, text: &str) -> Result<Input, InputError> {
         let fail = |error: JsonError| InputError::Json { path: path.into(), error };
         let bbcode = DumpReader::new(text.as_bytes()).representation().map_err(fail)? == BBCode::REPRESENTATION;
-        let module: Module<IRCode> = if bbcode {
-            let module: Module<BBCode> = from_json(text).map_err(fail)?;
-            crate::to_ircode(&module)
-                .map_err(|error| InputError::Conversion { path: path.into(), message: error.to_string() })?
-        } else {
-            from_json(text).map_err(fail)?
+        let read = match bbcode {
+            true => Input::of_bbcode(path, from_json(text).map_err(fail)?)?,
+            false => Input::of_module(path, from_json(text).map_err(fail)?),
         };
-        Ok(Input { source: text.into(), ..Input::of_module(path, module) })
+        Ok(Input { source: text.into(), ..read })
     }
 
     /// Adds a copy of the method of a closure or of a callable struct that [takes what it is called
@@ -166,6 +193,7 @@ impl Input {
         // It stands where the method stands.
         let map = self.map(method).cloned();
         self.module = crate::into_ircode(module)?;
+        self.bbcode = None;
         self.maps.extend(map);
         Ok(lifted)
     }
@@ -309,18 +337,32 @@ impl Input {
                     };
                     text.push_str(&self.drawn(&[diagnostic]));
                 }
-                None => text.push_str(&format!(
-                    "error[{}]: {}: {}\n",
-                    violation.check,
-                    self.path,
-                    violation_text(function, violation)
-                )),
+                None => text.push_str(&self.violation_line(function, violation)),
             }
         }
-        if let Some(more) = violations.0.len().checked_sub(MOST_VIOLATIONS).filter(|&more| more > 0) {
-            text.push_str(&format!("error: … and {more} more in this function\n"));
-        }
+        text.push_str(&more_violations(violations.0.len()));
         text.trim_end().to_string()
+    }
+
+    /// What is wrong with a function; `None` if it is valid. The places are those of the program as it was read.
+    pub fn violations_of(&self, function: &str) -> Option<String> {
+        let read = self.bbcode.as_ref().and_then(|module| module.function(function));
+        match read {
+            Some(read) => {
+                let violations = read.body.verify().err()?.0;
+                let lines = violations.iter().take(MOST_VIOLATIONS);
+                let text: String = lines.map(|violation| self.violation_line::<Ids>(function, violation)).collect();
+                Some(format!("{text}{}", more_violations(violations.len())).trim_end().to_string())
+            }
+            None => {
+                let violations = self.module.function(function)?.body.verify().err()?;
+                Some(self.describe_violations(function, &violations))
+            }
+        }
+    }
+
+    fn violation_line<N: Names>(&self, function: &str, violation: &Violation<N>) -> String {
+        format!("error[{}]: {}: {}\n", violation.check, self.path, violation_text(function, violation))
     }
 }
 
@@ -342,7 +384,15 @@ fn in_function(function: &str, block: BlockNumber) -> String {
     format!("in {name}, block {block}")
 }
 
-fn place(function: &str, violation: &ircode::Violation<ircode::Positions>) -> String {
+/// What is said of violations that are not shown.
+fn more_violations(count: usize) -> String {
+    match count.saturating_sub(MOST_VIOLATIONS) {
+        0 => String::new(),
+        more => format!("error: … and {more} more in this function\n"),
+    }
+}
+
+fn place<N: Names>(function: &str, violation: &Violation<N>) -> String {
     let function = if function.is_empty() { String::new() } else { format!("{function}, ") };
     match (violation.block, violation.statement) {
         (Some(block), Some(statement)) => format!("{function}block {block}, {statement}"),
@@ -352,7 +402,7 @@ fn place(function: &str, violation: &ircode::Violation<ircode::Positions>) -> St
     }
 }
 
-fn violation_text(function: &str, violation: &ircode::Violation<ircode::Positions>) -> String {
+fn violation_text<N: Names>(function: &str, violation: &Violation<N>) -> String {
     format!("{}: {}", place(function, violation), violation.message)
 }
 

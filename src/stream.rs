@@ -42,20 +42,22 @@ fn read(path: &str, mut input: impl BufRead, visit: &mut dyn FnMut(Input)) -> Re
 
 fn read_dump(path: &str, input: impl Read, visit: &mut dyn FnMut(Input)) -> Result<(), InputError> {
     let fail = |error: JsonError| InputError::Json { path: path.into(), error };
-    let conversion = |message: String| InputError::Conversion { path: path.into(), message };
     let mut reader = DumpReader::new(input);
     let bbcode = reader.representation().map_err(fail)? == BBCode::REPRESENTATION;
     let twice = |twice: DefinedTwice| InputError::Unreadable { path: path.into(), message: twice.to_string() };
     let mut names: BTreeSet<Name> = BTreeSet::new();
     loop {
-        let function: Option<Function<IRCode>> = if bbcode {
-            let function: Option<Function<BBCode>> = reader.next_function().map_err(fail)?;
-            let convert = |function: &Function<BBCode>| function.map(|body| IRCode::try_from(body));
-            function.as_ref().map(convert).transpose().map_err(|error| conversion(error.to_string()))?
-        } else {
-            reader.next_function().map_err(fail)?
+        let input = match bbcode {
+            true => match reader.next_function::<BBCode>().map_err(fail)? {
+                Some(function) => Some(Input::of_bbcode(path, alone(function).map_err(twice)?)?),
+                None => None,
+            },
+            false => match reader.next_function::<IRCode>().map_err(fail)? {
+                Some(function) => Some(Input::of_module(path, alone(function).map_err(twice)?)),
+                None => None,
+            },
         };
-        let Some(function) = function else {
+        let Some(input) = input else {
             let mut module = Module::new();
             for declaration in reader.declarations() {
                 module.declare(declaration.clone()).map_err(twice)?;
@@ -65,13 +67,20 @@ fn read_dump(path: &str, input: impl Read, visit: &mut dyn FnMut(Input)) -> Resu
             }
             return Ok(());
         };
-        if !names.insert(function.name.clone()) {
-            return Err(twice(DefinedTwice(function.name)));
+        for function in input.module.functions() {
+            if !names.insert(function.name.clone()) {
+                return Err(twice(DefinedTwice(function.name.clone())));
+            }
         }
-        let mut module = Module::new();
-        module.add_function(function).map_err(twice)?;
-        visit(Input::of_module(path, module));
+        visit(input);
     }
+}
+
+/// A module of one function.
+fn alone<F>(function: Function<F>) -> Result<Module<F>, DefinedTwice> {
+    let mut module = Module::new();
+    module.add_function(function)?;
+    Ok(module)
 }
 
 /// Where a line stands in a text.

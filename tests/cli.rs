@@ -72,6 +72,46 @@ fn pages_show_what_is_printed() {
     assert_eq!(shown, 6);
 }
 
+/// A dump of BBCode is shown, verified and worked on as it is, with its switches and its numbers.
+#[test]
+fn a_dump_of_bbcode_keeps_its_switches_and_numbers() {
+    let dump = |result: &str| {
+        let returns = |value: &str| {
+            format!("{{\"statements\": [{{\"stmt\": {{\"return\": {{\"value\": {value}}}}}, \"type\": \"Any\"}}]}}")
+        };
+        let switch = "{\"statements\": [{\"stmt\": {\"switch\": {\"conds\": [{\"arg\": 2}], \"dests\": [2], \"fallthrough_dest\": 3}}, \"type\": \"Any\"}]}";
+        let blocks = [switch.to_string(), returns("{\"constant\": {\"Float64\": 1.0}}"), returns(result)].join(", ");
+        let function = format!(
+            "{{\"name\": \"f\", \"parameters\": [\"x\"], \"result\": \"Float64\", \"body\": {{\"argtypes\": [\"typeof(f)\", \"Bool\"], \"blocks\": [{blocks}]}}}}"
+        );
+        format!("{{\"bbkit\": 1, \"representation\": \"bbcode\", \"functions\": [{function}]}}").into_bytes()
+    };
+    let valid = dump("{\"constant\": {\"Float64\": 2.0}}");
+    let shown = stdout(&bbkit(&["show", "-", "--as", "bbcode"], &valid));
+    assert!(shown.contains("%1 = switch") && shown.lines().count() == 5, "{shown}");
+    let again = bbkit(&["show", "-", "--as", "bbcode-json"], &valid);
+    assert_eq!(stdout(&bbkit(&["show", "-", "--as", "bbcode"], &again.stdout)), shown);
+    let passed = bbkit(&["opt", "-", "--passes", "dead-code", "--as", "bbcode"], &valid);
+    assert_eq!(stdout(&passed), shown, "{}", stderr(&passed));
+    assert_eq!(stdout(&bbkit(&["run", "-", "--args", "[false]"], &valid)), "1.0\n");
+    let invalid = bbkit(&["verify", "-"], &dump("{\"arg\": 7}"));
+    assert!(stderr(&invalid).contains("error[IR33]: -: f, block #3, %3:"), "{}", stderr(&invalid));
+}
+
+/// What a pass does not change is called as it was.
+#[test]
+fn passes_leave_names_of_statements_and_blocks() {
+    let names = |text: &str| -> Vec<String> {
+        text.lines()
+            .filter_map(|line| line.split_once(" = ")?.0.split_whitespace().last().map(str::to_string))
+            .collect()
+    };
+    let before = names(&stdout(&bbkit(&["show", "examples/power.ir", "--as", "bbcode"], b"")));
+    let split = bbkit(&["opt", "examples/power.ir", "--passes", "split-critical-edges", "--as", "bbcode"], b"");
+    let after = names(&stdout(&split));
+    assert!(before.len() > 10 && before.iter().all(|name| after.contains(name)), "{before:?} {after:?}");
+}
+
 #[test]
 fn listings_print_back_byte_for_byte() {
     for (name, listing) in [
@@ -95,6 +135,17 @@ fn the_inserted_block_prints_what_the_documentation_shows() {
 }
 
 const F: &str = "function f(x::Float64)::Float64\n1 ─ %1 = Base.mul_float(x, x)::Float64\n└── return %1\nend\n";
+
+const TRY: &str = "\
+function f(x::Float64)::Float64
+1 ─ %1 = enter #4
+2 ─ %2 = Base.sqrt(x)::Float64
+└──      $(Expr(:leave, :(%1)))
+3 ─      return %2
+4 ┄      $(Expr(:pop_exception, :(%1)))::Any
+└──      return x
+end
+";
 
 /// Every way to ask for something impossible: one error that says what, no panic, no half of a result.
 #[test]
@@ -163,7 +214,11 @@ fn bad_input_gets_one_clear_error() {
             F.replace("Base.mul_float(x, x)", "Base.fptosi(Int64, x)").into(),
             "it declares Float64, but gives Int64",
         ),
-        (&["opt", "-", "--passes", "no-such-pass"], F.into(), "there is no pass `no-such-pass`"),
+        (&["opt", "-", "--passes", "no-such-pass"], F.into(), "there is no pass `no-such-pass`; there are"),
+        (&["opt", "-", "--passes", "dead_code"], F.into(), "there is no pass `dead_code`; it is called `dead-code`"),
+        (&["run", "-", "--args", "[1e39]"], F.replace("Float64", "Float32").into(), "1e+39 is no Float32"),
+        (&["run", "-", "--args", "[18446744073709551616]"], F.replace("Float64", "UInt128").into(), "as strings"),
+        (&["show", "-", "--activity"], TRY.into(), "lower-exceptions"),
         (&["opt", "-", "--passes", "mem2reg", "--fn", "g"], F.into(), "no function `g`"),
         (&["show", "-", "--as", "html", "--style", "bbkit"], F.into(), "no place"),
         (&["grad", "-", "--args", "[1.0]", "--show=html"], F.into(), "invalid value 'html'"),

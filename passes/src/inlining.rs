@@ -30,8 +30,22 @@ const FREE: usize = 512;
 /// and those that [`BBCode::inline_call`] refuses: other numbers or types of arguments than the function takes. No
 /// function is removed: any may be called from outside.
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
+    run_up_to(module, function, largest(module))
+}
+
+/// How large a module may become that is of its size now, in statements.
+pub(crate) fn largest(module: &Module<BBCode>) -> usize {
+    size(module) * FACTOR + FREE
+}
+
+fn size(module: &Module<BBCode>) -> usize {
+    module.functions().iter().map(|each| each.body.inst_count()).sum()
+}
+
+/// Inlines as [`run`] does, up to this size of the module: for passes that inline several times.
+pub(crate) fn run_up_to(module: &mut Module<BBCode>, function: Option<&Name>, largest: usize) -> PassResult {
     let calls = Calls::find(module);
-    let mut left = module.functions().iter().map(|each| each.body.inst_count()).sum::<usize>() * (FACTOR - 1) + FREE;
+    let mut left = largest.saturating_sub(size(module));
     let mut changed = false;
     for &caller in &calls.bottom_up {
         let Some(name) = module.functions().get(caller).map(|each| each.name.clone()) else { continue };

@@ -140,14 +140,23 @@ pub const PASSES: &[Pass] = &[
 
 /// There is no pass of this name.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("there is no pass `{0}`; there are {names}", names = PASSES.iter().map(|pass| pass.name).collect::<Vec<_>>().join(", "))]
+#[error("there is no pass `{0}`; {meant}", meant = meant(.0))]
 pub struct NoSuchPass(pub String);
+
+/// The pass that is called nearly so, or all that there are.
+fn meant(name: &str) -> String {
+    let plain = |name: &str| name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
+    match PASSES.iter().find(|pass| plain(pass.name) == plain(name)) {
+        Some(pass) => format!("it is called `{}`", pass.name),
+        None => format!("there are {}", PASSES.iter().map(|pass| pass.name).collect::<Vec<_>>().join(", ")),
+    }
+}
 
 /// The pass of this name.
 ///
 /// # Errors
 ///
-/// [`NoSuchPass`], which lists those that there are.
+/// [`NoSuchPass`], which names the one that is meant, or lists those that there are.
 pub fn find_pass(name: &str) -> Result<&'static Pass, NoSuchPass> {
     PASSES.iter().find(|pass| pass.name == name).ok_or_else(|| NoSuchPass(name.into()))
 }

@@ -12,42 +12,52 @@ use crate::{
 /// The pass's name on the command line.
 pub const NAME: &str = "simplify";
 
+/// What is done in a round.
+enum Step {
+    /// As [`inlining`], up to a size that is the same for all rounds.
+    Inlining,
+    Pass(Run),
+}
+
 /// One round, in this order: closures give way to what they capture and calls to what is called, and then each function
 /// is cleaned up. Objects in objects may hold the same part on several ways, of which there would be a φ for each, and
 /// more with each round: of φs that are the same one is kept.
-const ROUND: &[Run] = &[
-    Run::Function(closure_folding::run),
-    Run::Module(inlining::run),
-    Run::Function(simplify_cfg::run),
-    Run::Function(copy_propagation::run),
-    Run::Function(closure_folding::run),
-    Run::Module(closure_specialization::run),
-    Run::Function(scalar_replacement::run),
-    Run::Function(common_subexpressions::run),
-    Run::Function(closure_folding::run),
-    Run::Function(constant_folding::run),
-    Run::Function(copy_propagation::run),
-    Run::Function(simplify_cfg::run),
-    Run::Function(dead_code::run),
+const ROUND: &[Step] = &[
+    Step::Pass(Run::Function(closure_folding::run)),
+    Step::Inlining,
+    Step::Pass(Run::Function(simplify_cfg::run)),
+    Step::Pass(Run::Function(copy_propagation::run)),
+    Step::Pass(Run::Function(closure_folding::run)),
+    Step::Pass(Run::Module(closure_specialization::run)),
+    Step::Pass(Run::Function(scalar_replacement::run)),
+    Step::Pass(Run::Function(common_subexpressions::run)),
+    Step::Pass(Run::Function(closure_folding::run)),
+    Step::Pass(Run::Function(constant_folding::run)),
+    Step::Pass(Run::Function(copy_propagation::run)),
+    Step::Pass(Run::Function(simplify_cfg::run)),
+    Step::Pass(Run::Function(dead_code::run)),
 ];
 
 /// Each round looks through one more layer of calls, closures and objects; few programs have more than some.
 const ROUNDS: usize = 8;
 
 /// Inlines, folds and specialises closures, and takes objects apart until nothing changes, at most eight times. True if
-/// something did. With a function given, others stay as they are.
+/// something did. With a function given, others stay as they are. By inlining, in all rounds together, the module does
+/// not become larger than [`inlining`] once makes it.
 ///
 /// This is what comes after [`closure_specialization`], which is part of it as inlining shows more closures: of a
 /// derivative with linear maps of code without loops it leaves no closure, enum or tuple between the forward pass and
 /// the pullback.
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
+    let largest = inlining::largest(module);
     let mut changed = false;
     for _ in 0..ROUNDS {
         let mut again = false;
-        for pass in ROUND {
-            match *pass {
-                Run::Module(run) => again |= run(module, function)?,
-                Run::Function(run) => {
+        for step in ROUND {
+            match *step {
+                Step::Inlining => again |= inlining::run_up_to(module, function, largest)?,
+                Step::Pass(Run::Module(run)) => again |= run(module, function)?,
+                Step::Pass(Run::Function(run)) => {
                     let names: Vec<Name> = match function {
                         Some(only) => vec![only.clone()],
                         None => module.functions().iter().map(|function| function.name.clone()).collect(),

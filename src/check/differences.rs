@@ -4,6 +4,7 @@ use exec::{Limits, Machine, RunError, Value};
 use ircode::{IRCode, Module, Scalar, ScalarType};
 
 use super::relative;
+use super::subject::epsilon_inside;
 
 /// How far a gradient of numbers is from central differences.
 #[derive(Clone, PartialEq, Debug)]
@@ -13,17 +14,15 @@ pub struct Differences {
     pub differences: Vec<Option<f64>>,
     /// How much each cotangent differs, relative to the larger of the two or to 1.
     pub errors: Vec<Option<f64>>,
+    /// How far off rounding and the step of the differences explain: a hundredth where the arguments or the function
+    /// have floats of less than 64 bits, else 1e-5.
+    pub tolerance: f64,
 }
 
 impl Differences {
     /// The largest relative difference.
     pub fn worst(&self) -> f64 {
         self.errors.iter().flatten().copied().fold(0.0, f64::max)
-    }
-
-    /// What rounding and the step of the differences explain.
-    pub fn tolerance(&self, single: bool) -> f64 {
-        tolerance(single)
     }
 }
 
@@ -47,7 +46,10 @@ pub fn compare_with_differences(
     limits: Limits,
 ) -> Result<Differences, RunError> {
     value_at(module, name, args, limits)?;
-    let mut report = Differences { differences: Vec::new(), errors: Vec::new() };
+    let single = |arg: &Value| matches!(arg.as_scalar(), Some(Scalar::Float32(_) | Scalar::Float16(_)));
+    let tolerance_of_all =
+        tolerance(args.iter().any(single) || epsilon_inside(module, &module.full_name(name)) > f64::EPSILON);
+    let mut report = Differences { differences: Vec::new(), errors: Vec::new(), tolerance: tolerance_of_all };
     for (index, arg) in args.iter().enumerate() {
         let known = gradient.get(index).and_then(Value::as_float);
         let best = match (arg.as_scalar(), known) {

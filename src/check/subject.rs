@@ -68,6 +68,16 @@ pub(super) struct Subject<'s> {
     count: usize,
 }
 
+/// How far the smallest floats that a function and what it calls compute with are apart at one.
+pub(super) fn epsilon_inside(module: &Module<IRCode>, name: &str) -> f64 {
+    let root = module.function_index(name);
+    let reached = CallGraph::new(module).reachable(root).into_iter();
+    let functions = reached.filter_map(|position| module.functions().get(position));
+    let types = functions.flat_map(|function| function.body.stmts.types());
+    let floats: HashSet<ScalarType> = types.filter_map(Type::as_float).collect();
+    floats.into_iter().map(|float| epsilon(module, &Type::from(float))).fold(f64::EPSILON, f64::max)
+}
+
 /// What is said of pullbacks that take back what their functions have changed.
 pub(super) const ONCE_ONLY: &str = "it can be called only once";
 
@@ -182,14 +192,9 @@ impl<'s> Subject<'s> {
         self.types.iter().chain([&self.result]).map(|ty| epsilon(self.module, ty)).fold(f64::EPSILON, f64::max)
     }
 
-    /// How far the smallest floats that the function and what it calls compute with are apart at one.
+    /// As [`epsilon_inside`] says, of the function.
     pub(super) fn epsilon_inside(&self) -> f64 {
-        let root = self.module.function_index(self.name);
-        let reached = CallGraph::new(self.module).reachable(root).into_iter();
-        let functions = reached.filter_map(|position| self.module.functions().get(position));
-        let types = functions.flat_map(|function| function.body.stmts.types());
-        let floats: HashSet<ScalarType> = types.filter_map(Type::as_float).collect();
-        floats.into_iter().map(|float| epsilon(self.module, &Type::from(float))).fold(f64::EPSILON, f64::max)
+        epsilon_inside(self.module, self.name)
     }
 
     /// The steps of differences along a direction, from a tenth down; where some number is smaller than the finest of

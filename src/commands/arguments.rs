@@ -150,8 +150,12 @@ impl CallOptions {
         let mut converted = Vec::with_capacity(values.len());
         for (index, json) in values.into_iter().enumerate() {
             let ty = types.get(index).unwrap_or(&Type::Untyped);
-            // Of an argument that is always the same, a dump says what it is.
-            let ty = &ty.widened().unwrap_or_else(|| ty.clone());
+            // Of an argument that is always the same, a dump says what it is. One that is declared to be anything is what
+            // it is by itself, whatever its uses show.
+            let ty = match function_types.get(index + 1) {
+                Some(Type::Any) => &Type::Any,
+                _ => &ty.widened().unwrap_or_else(|| ty.clone()),
+            };
             let declared = function_types.get(index + 1).is_some_and(|ty| !ty.is_unknown());
             let value = machine.value_from_json(&input.module, json, ty).or_else(|problem| match declared {
                 true => Err(problem),

@@ -1,14 +1,14 @@
 //! What the commands that differentiate share: what they are with respect to, and how their results are printed.
 
-use bbkit::{Carrier, Gradient, GradientError, GradientOptions, Input, Savings, to_bbcode};
+use bbkit::{Carrier, Gradient, GradientError, GradientOptions, Input, Savings};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use exec::{Limits, Value, value_to_json};
-use ircode::{Function, IRCode, Module, Name, Style, print_function};
+use ircode::{Declaration, Function, IRCode, Module, Name, Style};
 use serde_json::Value as Json;
 
 use super::show::Form;
-use super::{Failure, diagnose};
+use super::{Failure, before_result, diagnose};
 
 /// What a derivative is with respect to.
 #[derive(Args)]
@@ -112,34 +112,60 @@ pub(crate) fn describe(input: &Input, error: &GradientError) -> Failure {
     })
 }
 
+/// Which form of the derivative is printed.
+#[derive(Args)]
+pub(crate) struct ShowOption {
+    /// Print the functions of the derivative before the result, with the types that they have for themselves; with
+    /// --json, to standard error.
+    #[arg(
+        long, value_parser = printed_forms(), value_name = "FORM",
+        num_args = 0..=1, require_equals = true, default_missing_value = "ircode"
+    )]
+    show: Option<Form>,
+}
+
 /// The forms in which the functions of a derivative are printed: a page goes to a file.
-pub(crate) fn printed_forms() -> impl TypedValueParser<Value = Form> {
+fn printed_forms() -> impl TypedValueParser<Value = Form> {
     let forms = Form::value_variants().iter().filter(|form| **form != Form::Html);
     let names = forms.filter_map(Form::to_possible_value);
     PossibleValuesParser::new(names).try_map(|name| Form::from_str(&name, false))
 }
 
-/// The functions of the derivative.
-pub(crate) fn shown(result: &Gradient, form: Form) -> Result<String, Failure> {
-    let names = [&result.names.forward, &result.names.pullback];
-    let mut text = String::new();
-    let bbcode = if form == Form::Bbcode { Some(to_bbcode(&result.module)?) } else { None };
-    for name in names {
-        match (&bbcode, form) {
-            (Some(module), _) => text.extend(module.function(name).map(bbcode::print_function)),
-            (None, Form::Ircode) => text.extend(result.module.function(name).map(|f| print_function(f, Style::Julia))),
-            (None, form) => {
-                let mut module: Module<IRCode> = Module::new();
-                if let Some(function) = result.module.function(name) {
-                    module.add_function(function.clone())?;
-                }
-                let mut input = bbkit::Input::of_module("-", module);
-                text.push_str(&super::show::shown(&mut input, form, Style::Julia)?);
+impl ShowOption {
+    /// Prints what a module with derivatives has of these names, if that is wanted.
+    pub(crate) fn print(
+        &self,
+        derived: &Module<IRCode>,
+        json: bool,
+        is_shown: impl Fn(&Name) -> bool,
+    ) -> Result<(), Failure> {
+        let Some(form) = self.show else { return Ok(()) };
+        let mut module: Module<IRCode> = Module::new();
+        for declaration in derived.declarations() {
+            if matches!(&declaration, Declaration::Type(def) if is_shown(&def.name)) {
+                module.declare(declaration)?;
             }
         }
-        text.push('\n');
+        for function in derived.functions().iter().filter(|function| is_shown(&function.name)) {
+            module.add_function(function.clone())?;
+        }
+        let text = super::show::shown(&mut Input::of_module("-", module), form, Style::Julia)?;
+        before_result(&format!("{}\n\n", text.trim_end()), json);
+        Ok(())
     }
-    Ok(text)
+
+    /// Prints the forward pass and the pullback of a gradient, if that is wanted.
+    pub(crate) fn print_gradient(&self, result: &Gradient, json: bool) -> Result<(), Failure> {
+        let names = [&result.names.forward, &result.names.pullback, &result.names.trace];
+        self.print(&result.module, json, |name| names.contains(&name))
+    }
+
+    /// Prints what a derivative has that the program does not, if that is wanted.
+    pub(crate) fn print_new(&self, input: &Input, derived: &Module<IRCode>, json: bool) -> Result<(), Failure> {
+        self.print(derived, json, |name| {
+            input.module.function(name).is_none() && input.module.types().iter().all(|def| def.name != *name)
+        })
+    }
 }
 
 /// `"value": …, "gradient": […]`: the members in the order in which people read them, which a JSON map would not keep.

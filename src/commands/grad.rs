@@ -9,13 +9,11 @@ use exec::{Machine, Statistics, Value};
 use serde_json::Value as Json;
 
 use super::arguments::CallOptions;
-use super::derivative::{
-    self, CarrierOption, SavingsOption, WithRespectTo, describe, json_of, printed_forms, shown, text, warn,
-};
+use super::derivative::{self, CarrierOption, SavingsOption, ShowOption, WithRespectTo, describe, json_of, text, warn};
 use super::engine::EngineOptions;
 use super::rules::RuleOptions;
-use super::show::{Form, title};
-use super::{Failure, before_result, fail, output, write_page};
+use super::show::title;
+use super::{Failure, fail, output, write_page};
 
 /// The value of a function and its gradient, by reverse-mode differentiation.
 #[derive(Args)]
@@ -59,12 +57,8 @@ pub(crate) struct Grad {
     /// what is saved with more and more of the techniques that make it small.
     #[arg(long)]
     stats: bool,
-    /// Print the functions of the derivative before the result; with --json, to standard error.
-    #[arg(
-        long, value_parser = printed_forms(), value_name = "FORM",
-        num_args = 0..=1, require_equals = true, default_missing_value = "ircode"
-    )]
-    show: Option<Form>,
+    #[command(flatten)]
+    show: ShowOption,
     /// Write a page with the functions of the derivative, each beside the function from which it was made.
     #[arg(long, value_name = "FILE")]
     html: Option<String>,
@@ -102,9 +96,7 @@ impl Grad {
             let page = html::derivative_page(title(&self.file), &call, &result.module, &name)?;
             write_page(path, &page)?;
         }
-        if let Some(form) = self.show {
-            before_result(&shown(&result, form)?, self.json);
-        }
+        self.show.print_gradient(&result, self.json)?;
         let module = bbkit::specialized(&input.module, &name, &args)?;
         // Differences are of whole arguments.
         let report = match self.check && self.with_respect_to.wrt.is_empty() {
@@ -143,11 +135,8 @@ impl Grad {
             output(&statistics.map(|statistics| statistics.to_string()).unwrap_or_default());
             output(&savings.map(|savings| format!("\n{savings}")).unwrap_or_default());
         }
-        let single = args
-            .iter()
-            .any(|arg| matches!(arg.as_scalar(), Some(ircode::Scalar::Float32(_) | ircode::Scalar::Float16(_))));
         match report {
-            Some(report) if report.worst() > report.tolerance(single) => {
+            Some(report) if report.worst() > report.tolerance => {
                 fail(format!("the gradient differs from central differences by {:.1e}", report.worst()))
             }
             _ => match checks.iter().flat_map(CheckReport::failures).next() {

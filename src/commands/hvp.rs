@@ -7,11 +7,11 @@ use ircode::{Function, IRCode, Name};
 use serde_json::Value as Json;
 
 use super::arguments::CallOptions;
-use super::derivative::{describe, json_of};
+use super::derivative::{ShowOption, describe, json_of};
 use super::engine::EngineOptions;
-use super::jvp::{direction, shown};
+use super::jvp::direction;
 use super::rules::RuleOptions;
-use super::{Failure, before_result, output};
+use super::{Failure, output};
 
 /// The value of a function, its gradient, and the product of its Hessian and a vector, by forward mode over reverse
 /// mode.
@@ -45,9 +45,8 @@ pub(crate) struct HvpCommand {
     /// tangent.
     #[arg(long)]
     json: bool,
-    /// Print the functions of the derivatives before the result; with --json, to standard error.
-    #[arg(long)]
-    show: bool,
+    #[command(flatten)]
+    show: ShowOption,
 }
 
 impl HvpCommand {
@@ -59,9 +58,7 @@ impl HvpCommand {
         let result =
             hvp_with(&input.module, &name, &args, &vector, &options).map_err(|error| describe(&input, &error))?;
         self.engine.explain(&result.ran);
-        if self.show {
-            before_result(&shown(&input, &result.module), self.json);
-        }
+        self.show.print_new(&input, &result.module, self.json)?;
         match self.json {
             true => output(&format!("{}\n", json(&result)?)),
             false => output(&text(&result, input.module.function(&name))),

@@ -4,14 +4,14 @@ use bbkit::{Engine, Input, Jvp, Ran, RunOptions, jvp_with, linearize};
 use clap::Args;
 use exec::{Machine, Value, ValueError, value_to_json};
 use ircode::wording::{counted, with_article};
-use ircode::{IRCode, Module, Name, Style, Type, print_function};
+use ircode::{Name, Type};
 use serde_json::Value as Json;
 
 use super::arguments::CallOptions;
-use super::derivative::describe;
+use super::derivative::{ShowOption, describe};
 use super::engine::EngineOptions;
 use super::rules::RuleOptions;
-use super::{Failure, before_result, fail, output};
+use super::{Failure, fail, output};
 
 /// The value of a function and its derivative in a direction, by forward-mode differentiation.
 ///
@@ -46,10 +46,8 @@ pub(crate) struct JvpCommand {
     /// Print {"value": …, "tangent": …}, or "tangents" with a list if there are several directions.
     #[arg(long)]
     json: bool,
-    /// Print the function that computes the value and the tangents, and those that it calls, before the result; with
-    /// --json, to standard error.
-    #[arg(long)]
-    show: bool,
+    #[command(flatten)]
+    show: ShowOption,
     /// Run the linearized function, which gives a differential beside the value, and apply that to each direction.
     #[arg(long)]
     linearize: bool,
@@ -80,9 +78,7 @@ impl JvpCommand {
         };
         let result = result.map_err(|error| describe(&input, &error))?;
         self.engine.explain(&result.ran);
-        if self.show {
-            before_result(&shown(&input, &result.module), self.json);
-        }
+        self.show.print_new(&input, &result.module, self.json)?;
         match self.json {
             true => output(&format!("{}\n", json(&result)?)),
             false => output(&text(&result)),
@@ -128,16 +124,6 @@ pub(super) fn direction(
         direction.push(tangent.map_err(|ValueError { place, message }| problem(&place, message))?);
     }
     Ok(direction)
-}
-
-/// The functions of the derivative: those that the program does not have.
-pub(super) fn shown(input: &Input, derived: &Module<IRCode>) -> String {
-    let mut text = String::new();
-    for function in derived.functions().iter().filter(|f| input.module.function(&f.name).is_none()) {
-        text.push_str(&print_function(function, Style::Julia));
-        text.push('\n');
-    }
-    text
 }
 
 /// The members in the order in which people read them, which a JSON map would not keep.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::convert::Infallible;
 
 use bbkit::html::PipelineRecorder;
-use bbkit::{Input, PassStatisticsError, pass_statistics, to_bbcode, to_ircode};
+use bbkit::{Input, PassStatisticsError, pass_statistics, to_ircode};
 use clap::Args;
 use ircode::{Name, Style};
 use passes::{PASSES, PassManager, find_pass};
@@ -120,7 +120,7 @@ impl Opt {
         input.compact()?;
         let passes = self.passes.iter().map(|name| find_pass(name)).collect::<Result<Vec<_>, _>>();
         let passes = passes.map_err(|error| Failure::of_usage(error.to_string()))?;
-        let mut module = to_bbcode(&input.module)?;
+        let mut module = input.to_bbcode()?;
         let (print, bisect) = (self.print_after_all, self.opt_bisect_limit.is_some());
         if print {
             let text = match function.as_ref().and_then(|name| module.function(name)) {
@@ -183,6 +183,8 @@ impl Opt {
         if !only_listing {
             input.maps.clear();
         }
+        // Names of blocks and statements are those of the log, and of the program where it was not changed.
+        input.bbcode = Some(module);
         if input.module.functions().is_empty() {
             return fail("there are no functions");
         }

@@ -1,6 +1,6 @@
 //! `bbkit show`: print a program in one of its forms.
 
-use bbkit::{Input, activity, dot, html, print_activity, to_bbcode};
+use bbkit::{Input, activity, dot, html, print_activity};
 use clap::{Args, ValueEnum};
 use ircode::{Declaration, JuliaVersion, Style, print_body, print_function, print_module, to_json};
 
@@ -163,8 +163,10 @@ pub(crate) fn shown(input: &mut Input, form: Form, style: Style) -> Result<Strin
             html::module_page(title(&input.path), &input.module, style)?
         }
         Form::Bbcode | Form::BbcodeJson => {
-            input.compact()?;
-            let module = to_bbcode(&input.module)?;
+            if input.bbcode.is_none() {
+                input.compact()?;
+            }
+            let module = input.to_bbcode()?;
             match (form, module.functions()) {
                 (Form::BbcodeJson, _) => to_json(&module)?,
                 (_, [only]) if input.is_listing() => only.body.to_string(),

@@ -31,8 +31,8 @@ impl Verify {
                 tables.add(&input);
                 for function in input.module.functions() {
                     count += 1;
-                    if let Err(found) = function.body.verify() {
-                        diagnose(&input.describe_violations(&function.name, &found));
+                    if let Some(found) = input.violations_of(&function.name) {
+                        diagnose(&found);
                         violations += 1;
                     }
                 }

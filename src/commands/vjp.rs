@@ -4,13 +4,10 @@ use bbkit::vjp_with;
 use clap::Args;
 
 use super::arguments::{CallOptions, parse_json};
-use super::derivative::{
-    CarrierOption, SavingsOption, WithRespectTo, describe, json_members, printed_forms, shown, text, warn,
-};
+use super::derivative::{CarrierOption, SavingsOption, ShowOption, WithRespectTo, describe, json_members, text, warn};
 use super::engine::EngineOptions;
 use super::rules::RuleOptions;
-use super::show::Form;
-use super::{Failure, before_result, output};
+use super::{Failure, output};
 
 /// The value of a function and the cotangents of its arguments, from a cotangent of its result.
 ///
@@ -44,12 +41,8 @@ pub(crate) struct Vjp {
     /// there is no tangent.
     #[arg(long)]
     json: bool,
-    /// Print the functions of the derivative before the result; with --json, to standard error.
-    #[arg(
-        long, value_parser = printed_forms(), value_name = "FORM",
-        num_args = 0..=1, require_equals = true, default_missing_value = "ircode"
-    )]
-    show: Option<Form>,
+    #[command(flatten)]
+    show: ShowOption,
 }
 
 impl Vjp {
@@ -64,9 +57,7 @@ impl Vjp {
         let result = result.map_err(|error| describe(&input, &error))?;
         warn(&result.warnings);
         self.engine.explain(&result.ran);
-        if let Some(form) = self.show {
-            before_result(&shown(&result, form)?, self.json);
-        }
+        self.show.print_gradient(&result, self.json)?;
         match self.json {
             true => output(&format!("{{{}}}\n", json_members(&result)?)),
             false => output(&text(&result, input.module.function(&name), |_| None)),

@@ -416,9 +416,16 @@ pub(super) fn kind_of(json: &Json) -> String {
 }
 
 pub(super) fn number_as(number: &Number, ty: ScalarType) -> Result<Value> {
-    let fail = || ValueError::from(format!("{number} is no {ty}"));
+    let fail = || {
+        // Numbers that JSON has only as floats are not what was written.
+        let wide = matches!(ty, ScalarType::Int128 | ScalarType::UInt128);
+        let help = if wide { ": give integers of more than 64 bits as strings" } else { "" };
+        ValueError::from(format!("{number} is no {ty}{help}"))
+    };
     let scalar = if ty.is_float() {
-        Scalar::from_float(ty, number.as_f64().ok_or_else(fail)?)
+        // Every number that is written is finite.
+        let finite = |scalar: &Scalar| scalar.as_float().is_some_and(f64::is_finite);
+        Scalar::from_float(ty, number.as_f64().ok_or_else(fail)?).filter(finite)
     } else {
         let integer = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
         // `3.0` is the integer 3.

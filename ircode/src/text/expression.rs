@@ -749,6 +749,7 @@ impl<'a> Cursor<'a> {
         self.eat(")").then_some(())?;
         match value.as_float() {
             Some(float) => Scalar::from_float(ty, float),
+            None if value.scalar_type() == ty => Some(value),
             None => Scalar::from_i128(ty, value.to_i128()),
         }
     }

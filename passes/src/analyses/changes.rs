@@ -480,18 +480,20 @@ impl Flow<'_> {
             return match primitive.name {
                 "print" | "println" => Origins::default(),
                 // What they call is not seen.
-                "map" | "broadcast" if self.counts == Counts::WhatIsSeen => Origins::default(),
-                "copyto!" if !self.shares_contents(args.first()) => self.all(args.first(), origins),
+                "map" | "broadcast" if self.counts == Counts::WhatIsSeen || self.calls_function(args) => {
+                    Origins::default()
+                }
                 // Derivatives do not depend on what has no tangent, such as a counter.
                 "setfield!" | "setproperty!" | "arrayset" | "setindex!"
                     if self.counts == Counts::Anything && self.sets_no_tangent(primitive.name, args) =>
                 {
                     Origins::default()
                 }
-                // Both the object and what is put in it.
+                // The object, and what is put in it, if anything is.
                 name => {
-                    let most = if self.counts == Counts::WhatIsSeen { 1 } else { 3 };
-                    self.all(args.iter().skip(usize::from(SECOND.contains(&name))).take(most), origins)
+                    let object = usize::from(SECOND.contains(&name));
+                    let puts = self.counts == Counts::Anything && self.shares_contents(args.get(object));
+                    self.all(args.iter().skip(object).take(if puts { 3 } else { 1 }), origins)
                 }
             };
         }
@@ -526,6 +528,12 @@ impl Flow<'_> {
             _ => return true,
         };
         may_hold_array(self.module, &held)
+    }
+
+    /// Whether what is called with elements is a primitive that changes nothing.
+    fn calls_function(&self, args: &[Operand<Ids>]) -> bool {
+        let called = args.first().and_then(|called| self.module.callee(called));
+        matches!(called, Some(Callee::Primitive(primitive)) if !primitive.effects.writes)
     }
 
     /// Whether what is put in an object is an integer or the like.

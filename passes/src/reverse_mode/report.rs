@@ -6,6 +6,7 @@ use slotmap::SecondaryMap;
 
 use super::derivation::Derivation;
 use super::plan::Plan;
+use super::without_handlers::without_handlers;
 use super::{Carrier, Savings};
 use super::{NAME, Options, wanted};
 use crate::differentiation::preparation::derived;
@@ -46,7 +47,18 @@ pub struct ActivityReport {
 /// [`PassError`], as for the derivative: at the first statement that is active and of which no derivative is known.
 pub fn activity(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Result<ActivityReport, PassError> {
     link_methods::run_on_all(module, &[name])?;
-    let module = &*module;
+    let lowered = without_handlers(module, std::slice::from_ref(name));
+    if let Some(function) = module.function(name)
+        && let Some((enter, _)) = function.body.all_insts().find(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_)))
+    {
+        let message =
+            "try/catch is differentiated as the branches that it is, so that its own statements have no activity";
+        let error = PassError::new(NAME, name, message).at(&function.body, enter);
+        return Err(
+            error.with_help("the pass lower-exceptions makes code with branches of it, of which it can be shown")
+        );
+    }
+    let module = lowered.as_ref().map_or(&*module, |lowered| &lowered.module);
     let rules = RuleTable::of_module(module).map_err(|error| PassError::because(NAME, name, error))?;
     let absent = || PassError::no_such_function(NAME, name);
     let root = module.function_index(name).ok_or_else(absent)?;

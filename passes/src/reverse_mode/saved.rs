@@ -72,6 +72,9 @@ impl Plan<'_> {
                     shadow => known(shadow),
                 },
                 Operation::Store { place, .. } => kept_type(&self.place_tangent(place).ty()),
+                Operation::StackPop { stack } => {
+                    self.derivation.tangents.of(&element_type(&self.primal.operand_type(stack))).ty()
+                }
                 _ => Type::Any,
             },
             Saved::Edge(number) => choice_type(self.predecessors(number).len()),

@@ -454,7 +454,7 @@ pub fn gradient_is_right(
     }
     let report = bbkit::compare_with_differences(module, name, &fresh()?, gradient, limits)
         .map_err(|error| broken(LAW, error))?;
-    if report.worst() > report.tolerance(args.iter().any(is_small)) && is_smooth(module, name, args, limits) {
+    if report.worst() > report.tolerance && is_smooth(module, name, args, limits) {
         let problem = format!("gradient {gradient:?}, differences {:?}", report.differences);
         return Err(broken(LAW, problem));
     }

@@ -219,6 +219,12 @@ pub struct Verbs<'v> {
     pub insert_preheader: &'v InsertPreheader<'v>,
 }
 
+impl std::fmt::Debug for Verbs<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Verbs").finish_non_exhaustive()
+    }
+}
+
 impl Default for Verbs<'_> {
     fn default() -> Self {
         Verbs { split_edge: &BBCode::split_edge, insert_preheader: &BBCode::insert_preheader }
