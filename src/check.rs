@@ -130,14 +130,13 @@ pub fn check_derived(
         return Ok(report);
     };
     let known = subject.gradient()?;
-    let tolerance = options
-        .tolerance
-        .unwrap_or(if subject.has_small_floats() || subject.epsilon_inside() > f64::EPSILON { 1e-2 } else { 1e-5 });
+    let tolerance_of = |small: bool| options.tolerance.unwrap_or(if small { 1e-2 } else { 1e-5 });
+    let tolerance = tolerance_of(subject.has_small_floats() || subject.epsilon_inside() > f64::EPSILON);
     let directions = (0..options.directions.max(1)).map(|_| subject.direction(&mut random));
     let directions = directions.collect::<Result<Vec<_>, _>>()?;
     report.add("differences", differences(&subject, &known.floats, &directions, tolerance)?);
     let forward = if subject.is_scalar() { "forward mode" } else { "⟨Jv, w⟩ = ⟨v, Jᵀw⟩" };
-    report.add(forward, forward_mode(&subject, &known.floats, &directions, tolerance)?);
+    report.add(forward, forward_mode(&subject, &known.floats, &directions, tolerance_of(subject.has_small_floats()))?);
     report.add(
         "inputs restored",
         match first_difference(&subject.args, &known.args) {

@@ -126,6 +126,9 @@ pub(crate) fn select(input: &mut Input, name: Option<&str>) -> Result<Name, Fail
     if let Some(name) = name {
         if input.module.function(name).is_none() && input.module.function("").is_some() {
             input.module.rename_function("", name)?;
+            if let Some(read) = &mut input.bbcode {
+                read.rename_function("", name)?;
+            }
         }
         return match input.module.function(&input.module.full_name(name)) {
             Some(function) => Ok(function.name.clone()),

@@ -110,16 +110,18 @@ impl Input {
         Ok(Input { bbcode: Some(module), ..Input::of_module(path, converted) })
     }
 
-    /// The functions as BBCode, as they were read where that is what was read.
+    /// The program as BBCode, with the functions as they were read where that is what was read.
     ///
     /// # Errors
     ///
     /// [`ConversionError`] if IRCode names what does not exist.
     pub fn to_bbcode(&self) -> Result<Module<BBCode>, ConversionError> {
-        let Some(read) = &self.bbcode else { return crate::to_bbcode(&self.module) };
-        let mut module = read.clone();
-        // Of several functions one may have been chosen.
-        module.retain(|function| self.module.function(&function.name).is_some(), |_| true);
+        let mut module = crate::to_bbcode(&self.module)?;
+        for function in self.bbcode.iter().flat_map(|read| read.functions()) {
+            if let Some(body) = module.body_mut(&function.name) {
+                body.clone_from(&function.body);
+            }
+        }
         Ok(module)
     }
 

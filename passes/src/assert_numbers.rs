@@ -80,7 +80,8 @@ fn number(
         // There is no number, so that it fails whichever is asked for.
         [] => {
             let any = numbers.iter().find(|ty| is_float(ty)).or(numbers.first()).map(|ty| (**ty).clone());
-            any.or_else(|| result.as_scalar().map(Type::Scalar)).or(Some(Type::FLOAT64))
+            any.or_else(|| Some(result).filter(|ty| ty.as_scalar().is_some() && **ty != Type::BOOL).cloned())
+                .or(Some(Type::FLOAT64))
         }
         _ => None,
     }

@@ -150,10 +150,10 @@ impl CallOptions {
         let mut converted = Vec::with_capacity(values.len());
         for (index, json) in values.into_iter().enumerate() {
             let ty = types.get(index).unwrap_or(&Type::Untyped);
-            // Of an argument that is always the same, a dump says what it is. One that is declared to be anything is what
-            // it is by itself, whatever its uses show.
+            // Of an argument that is always the same, a dump says what it is. A number that is declared to be anything
+            // is what it is by itself, where its uses do not show that it is a small one.
             let ty = match function_types.get(index + 1) {
-                Some(Type::Any) => &Type::Any,
+                Some(Type::Any) if json.is_number() && matches!(*ty, Type::FLOAT64 | Type::INT64) => &Type::Any,
                 _ => &ty.widened().unwrap_or_else(|| ty.clone()),
             };
             let declared = function_types.get(index + 1).is_some_and(|ty| !ty.is_unknown());

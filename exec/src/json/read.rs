@@ -418,7 +418,7 @@ pub(super) fn kind_of(json: &Json) -> String {
 pub(super) fn number_as(number: &Number, ty: ScalarType) -> Result<Value> {
     let fail = || {
         // Numbers that JSON has only as floats are not what was written.
-        let wide = matches!(ty, ScalarType::Int128 | ScalarType::UInt128);
+        let wide = matches!(ty, ScalarType::Int128 | ScalarType::UInt128) && number.is_f64();
         let help = if wide { ": give integers of more than 64 bits as strings" } else { "" };
         ValueError::from(format!("{number} is no {ty}{help}"))
     };

@@ -82,12 +82,14 @@ fn is_method(line: &str) -> bool {
 /// The names of the arguments of the method whose heading the line is, as `is_around` says. `None` if not all have
 /// plain names.
 pub(super) fn arguments(line: &str) -> Option<Vec<Name>> {
-    let (method, _) = if is_method(line) { line.rsplit_once(" in ")? } else { return None };
+    // What an error has called on its way is numbered.
+    let is_heading = is_method(line) && !line.starts_with('[');
+    let (method, _) = if is_heading { line.rsplit_once(" in ")? } else { return None };
     let method = method.split_once(") where ").map_or_else(|| method.strip_suffix(')'), |(head, _)| Some(head))?;
     let open = find_depth_0(method, "(").filter(|&open| open > 0)?;
     let name = |argument: &str| {
         let name = argument.trim().split("::").next().unwrap_or_default();
-        is_identifier(name).then(|| Name::from(name))
+        (is_identifier(name) && name != "_").then(|| Name::from(name))
     };
     split_depth_0(method.get(open + 1..)?, ',')?.into_iter().map(name).collect()
 }
@@ -114,7 +116,12 @@ mod tests {
         let known = of("sub(c, b::Int64, x::T) where T<:Integer in Main at REPL[1]:1");
         assert!(known.body.to_string().contains("(_3, _4)"), "{}", known.body);
         assert_eq!(known.body.argtypes.len(), 4);
-        for other in ["", "sub(::Type{T}, b, x) where T in Main at REPL[1]:1", "(::Main.Sub)(b, x) in Main at a.jl:1"] {
+        for other in [
+            "",
+            "[1] sub(c, b, x) in Main at REPL[1]:1",
+            "sub(::Type{T}, b, x) where T in Main at REPL[1]:1",
+            "(::Main.Sub)(b, x) in Main at a.jl:1",
+        ] {
             assert!(of(other).body.to_string().contains("(_3, _2)"), "{other}");
         }
     }

@@ -77,12 +77,14 @@ pub(super) fn decoration(line: &str) -> Option<Decoration> {
 /// How the arguments are called of the function that stands behind the call that prints its code,
 /// `code_typed((Bool, Any)) do c, x`. `None` if not all have plain names.
 pub(super) fn arguments_of_block(line: &str) -> Option<Vec<Name>> {
-    let (call, names) = line.split_once(" do ")?;
+    let typed = line.trim_start_matches(['#', ' ']);
+    let typed = typed.strip_prefix("julia>").unwrap_or(typed).trim_start();
+    let (call, names) = typed.strip_prefix("Base.").unwrap_or(typed).split_once(" do ")?;
     let name = |argument: &str| {
         let name = argument.split("::").next().unwrap_or_default().trim();
         is_identifier(name).then(|| Name::from(name))
     };
-    call.contains("code_").then_some(())?;
+    (call.starts_with("code_") && call.contains('(')).then_some(())?;
     split_depth_0(names, ',')?.into_iter().map(name).collect()
 }
 
@@ -155,10 +157,14 @@ mod tests {
     fn what_was_typed_says_in_which_order_arguments_are() {
         let code = "CodeInfo(\n1 ─ %1 = Base.sub_int(b, x)::Int64\n└──      return %1\n) => Int64\n";
         let of = |typed: &str| parse_function(&format!("{typed}\n{code}")).unwrap().body.to_string();
+        assert!(of("# What code_typed shows when we do this").contains("(_3, _2)"));
+        let comment = code.replace("└──", "# code_typed(f) shows more if we do that\n└──");
+        assert!(parse_function(&comment).is_ok(), "{comment}");
         for prompt in ["", "julia> "] {
             let typed = format!("{prompt}code_typed((Int,Int,Int)) do c, b::Int, x\n           b - x\n       end");
             assert!(of(&typed).contains("(_3, _4)"), "{}", of(&typed));
             assert!(of(&format!("{prompt}map(a) do c, b, x\n           b - x\n       end")).contains("(_3, _2)"));
+            assert!(of(&format!("{prompt}@code_typed map(a) do c\n           c\n       end")).contains("(_3, _2)"));
         }
     }
 

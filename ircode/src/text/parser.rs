@@ -248,8 +248,11 @@ impl Parser {
             return self.end_of_page_part();
         }
         if trimmed.is_empty() || trimmed.starts_with('#') && !hidden {
-            // Of a session, what was typed is a comment here.
-            return arguments_of_block(trimmed).map_or(Ok(()), |names| self.decoration(Decoration::Method(names)));
+            // Of a session, what was typed is a comment here. It says something of the listing that follows.
+            if let Some(names) = arguments_of_block(trimmed) {
+                self.variables.names = names;
+            }
+            return Ok(());
         }
         if let Some(declaring) = &mut self.declaring {
             if trimmed == "end" {
@@ -398,7 +401,7 @@ impl Parser {
     fn listing(&mut self, start: usize) -> &mut Building {
         let Variables { arguments, names, count, result, .. } = &mut self.variables;
         self.building.get_or_insert_with(|| {
-            let named = |name: &Name| (!name.starts_with('#')).then(|| name.clone());
+            let named = |name: &Name| (!name.starts_with('#') && name != "_").then(|| name.clone());
             let own = arguments.first().and_then(|(name, _)| named(name));
             let has_table = !arguments.is_empty();
             let (given, all_named) = match self.parameters.as_slice() {

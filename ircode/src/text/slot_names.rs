@@ -57,12 +57,13 @@ impl Meanings {
         insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Type)> + Clone,
         are_objects: bool,
     ) -> Meanings {
-        let types = names_of_types(slots, insts.clone(), are_objects);
+        let mut types = names_of_types(slots, insts.clone(), are_objects);
         if are_objects {
             return Meanings { types, ..Meanings::default() };
         }
         let functions = names_of_functions(slots, insts.clone());
-        let values = names_of_values(insts.clone());
+        let values = names_of_values(slots, insts.clone());
+        types.retain(|name| !values.contains(name));
         let is_argument = |name: &&Name| !types.contains(*name) && !functions.contains(*name);
         let (mut seen, mut names): (HashSet<Name>, Vec<Name>) = Default::default();
         for (stmt, _) in insts {
@@ -174,8 +175,12 @@ fn last_part<'s>(path: &str, slots: &'s SlotNames) -> Option<&'s Name> {
     slots.places.get_key_value(path.rsplit('.').next()?).map(|(name, _)| name)
 }
 
-/// Names of functions of Julia that stand where only a number, an array or an object can: they are those of arguments.
-fn names_of_values<'a>(insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Type)>) -> HashSet<Name> {
+/// Names that stand where only a number, an array or an object can: they are those of arguments, also where functions
+/// of Julia or types are called so.
+fn names_of_values<'a>(
+    slots: &SlotNames,
+    insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Type)>,
+) -> HashSet<Name> {
     let mut found = HashSet::new();
     for (stmt, _) in insts {
         let Stmt::Call(call) = stmt else { continue };
@@ -185,9 +190,12 @@ fn names_of_values<'a>(insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Typ
         let of_number = called.ends_with("_float") || called.ends_with("_int") || called.ends_with("tofp");
         let of_object = matches!(called, "arraylen" | "arraysize" | "arrayref" | "arrayset" | "getfield" | "setfield!");
         if of_number || of_object {
-            for arg in &call.args {
-                if let Operand::Constant(Constant::Function(name)) = arg {
-                    found.insert(name.clone());
+            // The type to which a number is converted comes first.
+            for arg in call.args.iter().skip(usize::from(called.ends_with("tofp"))) {
+                match arg {
+                    Operand::Constant(Constant::Function(name)) => found.extend([name.clone()]),
+                    Operand::Argument(argument) => found.extend(slots.name(*argument).cloned()),
+                    _ => {}
                 }
             }
         }
@@ -224,20 +232,19 @@ fn names_of_types<'a>(
     types
 }
 
-/// Adds those of the names that a type has as parts, but as variables.
+/// Adds those of the names that a type has as parts, but as variables or names of fields.
 fn named_in(ty: &Type, slots: &SlotNames, found: &mut HashSet<Name>) {
     if slots.names.is_empty() || matches!(ty, Type::Untyped | Type::Any | Type::Scalar(_) | Type::Function(_)) {
         return;
     }
     let text = ty.to_string();
-    // In parentheses are values, and names of functions.
-    if text.contains('(') {
+    // In parentheses are values, and names of functions; in quotes anything.
+    let quotes = text.matches('"').count() - 2 * text.matches("var\"").count();
+    if text.contains(['(', '\'']) || quotes > 0 {
         return;
     }
-    let is_variable = |name: &str| {
-        let mut bounds = text.split(" where ").skip(1).flat_map(|bound| bound.trim_matches(['{', '}']).split(", "));
-        bounds.any(|bound| bound.split(['<', '>']).next() == Some(name))
-    };
+    let bounds = text.split(" where ").skip(1).flat_map(|bounds| bounds.trim_matches(['{', '}']).split(", "));
+    let variables: HashSet<&str> = bounds.flat_map(|bound| bound.split(['<', '>', ':'])).collect();
     let mut rest = text.as_str();
     let mut before = ' ';
     while let Some(first) = rest.chars().next() {
@@ -250,9 +257,9 @@ fn named_in(ty: &Type, slots: &SlotNames, found: &mut HashSet<Name>) {
             None => rest.split_at(first.len_utf8()),
         };
         if !matches!(before, '.' | ':')
-            && !behind.starts_with('.')
+            && !behind.starts_with(['.', ':'])
             && let Some((name, _)) = slots.places.get_key_value(name)
-            && !is_variable(name)
+            && !variables.contains(name.as_str())
         {
             found.insert(name.clone());
         }
@@ -384,8 +391,24 @@ mod tests {
             assert!(function.body.to_string().contains(expected), "{}", function.body);
         }
         // A variable of a type is none, and what is in another module is another one.
-        for ty in ["Vector{T} where T<:Real", "Main.T", "Val{:T}", "Dict{T, S} where {T, S}"] {
+        for ty in [
+            "Vector{T} where T<:Real",
+            "Vector{T} where Int64<:T<:Real",
+            "Main.T",
+            "Val{:T}",
+            "Val{'T'}",
+            "Dict{T, S} where {T, S}",
+            "@NamedTuple{x::Float64, T::Int64}",
+        ] {
             assert_eq!(arguments(&format!("1 ─ %1 = Main.f(x, T)::{ty}\n└──      return %1\n")), ["x", "T"], "{ty}");
+        }
+    }
+
+    #[test]
+    fn what_is_computed_with_is_no_type() {
+        for (used, ty) in [("Base.add_int(N, x)", "NTuple{N, Int64}"), ("Base.getfield(N, :x)", "Union{N, Nothing}")] {
+            let listing = format!("1 ─ %1 = {used}::Int64\n│   %2 = Main.f(%1, x)::{ty}\n└──      return %2\n");
+            assert!(arguments(&listing).contains(&"N".to_string()), "{listing}");
         }
     }
 

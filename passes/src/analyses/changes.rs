@@ -489,6 +489,9 @@ impl Flow<'_> {
                 {
                     Origins::default()
                 }
+                // What these call, and what a host does, may change any operand.
+                "map" | "broadcast" => self.all(args, origins),
+                name if self.counts == Counts::Anything && self.module.is_registered(name) => self.all(args, origins),
                 // The object, and what is put in it, if anything is.
                 name => {
                     let object = usize::from(SECOND.contains(&name));
