@@ -163,9 +163,7 @@ pub(crate) fn shown(input: &mut Input, form: Form, style: Style) -> Result<Strin
             html::module_page(title(&input.path), &input.module, style)?
         }
         Form::Bbcode | Form::BbcodeJson => {
-            if input.bbcode.is_none() {
-                input.compact()?;
-            }
+            input.compact()?;
             let module = input.to_bbcode()?;
             match (form, module.functions()) {
                 (Form::BbcodeJson, _) => to_json(&module)?,

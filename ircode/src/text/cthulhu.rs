@@ -1,8 +1,8 @@
 //! What Cthulhu shows around a listing: the call it has descended into, and below it a menu of the calls inside.
 
-use super::balanced::{find_depth_0, split_depth_0};
+use super::balanced::find_depth_0;
+use super::decoration::plain_names;
 use super::page::with_comments;
-use crate::constant::is_identifier;
 use crate::name::Name;
 
 /// The text with menus as comments that stand without their heading, as where what was printed since is all that there
@@ -87,11 +87,7 @@ pub(super) fn arguments(line: &str) -> Option<Vec<Name>> {
     let (method, _) = if is_heading { line.rsplit_once(" in ")? } else { return None };
     let method = method.split_once(") where ").map_or_else(|| method.strip_suffix(')'), |(head, _)| Some(head))?;
     let open = find_depth_0(method, "(").filter(|&open| open > 0)?;
-    let name = |argument: &str| {
-        let name = argument.trim().split("::").next().unwrap_or_default();
-        (is_identifier(name) && name != "_").then(|| Name::from(name))
-    };
-    split_depth_0(method.get(open + 1..)?, ',')?.into_iter().map(name).collect()
+    plain_names(method.get(open + 1..)?)
 }
 
 #[cfg(test)]

@@ -80,12 +80,17 @@ pub(super) fn arguments_of_block(line: &str) -> Option<Vec<Name>> {
     let typed = line.trim_start_matches(['#', ' ']);
     let typed = typed.strip_prefix("julia>").unwrap_or(typed).trim_start();
     let (call, names) = typed.strip_prefix("Base.").unwrap_or(typed).split_once(" do ")?;
+    (call.starts_with("code_") && call.contains('(')).then_some(())?;
+    plain_names(names)
+}
+
+/// The names in a list of arguments, `c, x::Int64`. `None` if not all have plain names.
+pub(super) fn plain_names(arguments: &str) -> Option<Vec<Name>> {
     let name = |argument: &str| {
         let name = argument.split("::").next().unwrap_or_default().trim();
-        is_identifier(name).then(|| Name::from(name))
+        (is_identifier(name) && name != "_").then(|| Name::from(name))
     };
-    (call.starts_with("code_") && call.contains('(')).then_some(())?;
-    split_depth_0(names, ',')?.into_iter().map(name).collect()
+    split_depth_0(arguments, ',')?.into_iter().map(name).collect()
 }
 
 /// What defining a function prints: `f (generic function with 1 method)`. In a table of variables functions are shown

@@ -239,8 +239,8 @@ fn named_in(ty: &Type, slots: &SlotNames, found: &mut HashSet<Name>) {
     }
     let text = ty.to_string();
     // In parentheses are values, and names of functions; in quotes anything.
-    let quotes = text.matches('"').count() - 2 * text.matches("var\"").count();
-    if text.contains(['(', '\'']) || quotes > 0 {
+    let is_quoted = text.matches('"').count() > 2 * text.matches("var\"").count();
+    if text.contains(['(', '\'']) || is_quoted {
         return;
     }
     let bounds = text.split(" where ").skip(1).flat_map(|bounds| bounds.trim_matches(['{', '}']).split(", "));
@@ -380,6 +380,7 @@ mod tests {
             ("1 ─ %1 = Main.g(x)::Union{A, B}\n│   %2 = (isa)(%1, A)::Bool\n└──      return %2\n", "(isa)(%1, A)"),
             ("1 ─ %1 = %new(A, x)::A\n└──      return %1\n", "%new(A, _2)"),
             ("1 ─ %1 = %new(var\"#1#2\", x)::var\"#1#2\"\n└──      return %1\n", "%new(var\"#1#2\", _2)"),
+            ("1 ─ %1 = %new(var\"var\", x)::var\"var\"\n└──      return %1\n", "%new(var, _2)"),
             ("1 ─ %1 = invoke Main.f(A::Type{A}, x::Any)::Any\n└──      return %1\n", "Main.f(A::Type{A}, _2::Any)"),
             (
                 "1 ─ %1 = Main.f(x)::Any\n│   %2 = π (%1, AB)\n│   %3 = Main.g(%2, AB)::Any\n└──      return %3\n",

@@ -480,7 +480,7 @@ impl Flow<'_> {
             return match primitive.name {
                 "print" | "println" => Origins::default(),
                 // What they call is not seen.
-                "map" | "broadcast" if self.counts == Counts::WhatIsSeen || self.calls_function(args) => {
+                "map" | "broadcast" if self.counts == Counts::WhatIsSeen || self.calls_harmless(args) => {
                     Origins::default()
                 }
                 // Derivatives do not depend on what has no tangent, such as a counter.
@@ -534,7 +534,7 @@ impl Flow<'_> {
     }
 
     /// Whether what is called with elements is a primitive that changes nothing.
-    fn calls_function(&self, args: &[Operand<Ids>]) -> bool {
+    fn calls_harmless(&self, args: &[Operand<Ids>]) -> bool {
         let called = args.first().and_then(|called| self.module.callee(called));
         matches!(called, Some(Callee::Primitive(primitive)) if !primitive.effects.writes)
     }

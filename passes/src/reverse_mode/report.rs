@@ -44,7 +44,8 @@ pub struct ActivityReport {
 ///
 /// # Errors
 ///
-/// [`PassError`], as for the derivative: at the first statement that is active and of which no derivative is known.
+/// [`PassError`], as for the derivative: at the first statement that is active and of which no derivative is known;
+/// also for a function that has a try/catch itself.
 pub fn activity(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Result<ActivityReport, PassError> {
     link_methods::run_on_all(module, &[name])?;
     let lowered = without_handlers(module, std::slice::from_ref(name));

@@ -454,7 +454,9 @@ pub fn gradient_is_right(
     }
     let report = bbkit::compare_with_differences(module, name, &fresh()?, gradient, limits)
         .map_err(|error| broken(LAW, error))?;
-    if report.worst() > report.tolerance && is_smooth(module, name, args, limits) {
+    // What is rounded inside is part of the law, but for arguments that are small themselves.
+    let tolerance = if args.iter().any(is_small) { 1e-2 } else { 1e-5 };
+    if report.worst() > tolerance && is_smooth(module, name, args, limits) {
         let problem = format!("gradient {gradient:?}, differences {:?}", report.differences);
         return Err(broken(LAW, problem));
     }
