@@ -43,6 +43,7 @@ function of_eigenvalues(f, derivative, A)
     turned, rest = back * (whole * vectors), back * (other * vectors)
     made = [f(value) for value in values]
     scale = n == 0 ? 0.0 : cbrt(eps(eltype(made))) * max(abs(values[1]), abs(values[n]))
+    factors = zero(rest)
     for j in 1:n, i in 1:n
         if i == j
             turned[i, i] = made[i]
@@ -50,27 +51,66 @@ function of_eigenvalues(f, derivative, A)
             far = abs(values[i] - values[j]) > scale
             factor = far ? (made[i] - made[j]) / (values[i] - values[j]) : derivative((values[i] + values[j]) / 2)
             turned[i, j] = values[i] == values[j] ? factor * turned[i, j] : 0
-            rest[i, j] *= factor
+            factors[i, j] = factor
         end
     end
+    rest = to_second_order(A, derivative, values, factors, rest, scale)
     return turned_back(A, vectors * (turned * back), vectors * (rest * back))
 end
 
-"The eigenvalues of a symmetric matrix, in ascending order."
-function eigenvalues(A::Matrix)
-    whole, _ = halves(A)
-    return first(LAPACK.symmetric_eigen!(whole))
+"What the half that is not symmetric adds to a function of the matrix, as the eigenvectors see it: up to its square, as second derivatives see that."
+to_second_order(A::RealSymmetric, derivative, values, factors, rest, scale) = factors .* rest
+function to_second_order(A::Matrix, derivative, values, factors, rest, scale)
+    n = length(values)
+    made = factors .* rest
+    for j in 1:n, i in 1:n, k in 1:n
+        # What is beside the diagonal here is nothing on it.
+        (k == i || k == j || abs(values[i] - values[k]) <= scale) && continue
+        if abs(values[i] - values[j]) > scale
+            factor = (factors[i, k] - factors[k, j]) / (values[i] - values[j])
+        else
+            factor = (derivative(values[i]) - factors[i, k]) / (values[i] - values[k])
+        end
+        isfinite(factor) && (made[i, j] += factor * rest[i, k] * rest[k, j])
+    end
+    return made
 end
 
-"The same with eigenvectors: those of any matrix near it, as far as derivatives tell."
+"The eigenvalues of a symmetric matrix with what its other half adds to them, which is turned as the eigenvectors see it: nothing to first order, but its square."
+function moved(values, turned)
+    found = copy(values)
+    for i in 1:length(values), j in 1:length(values)
+        values[i] == values[j] || (found[i] += turned[i, j] * turned[j, i] / (values[i] - values[j]))
+    end
+    return found
+end
+
+"The eigenvalues of a symmetric matrix, in ascending order: those of any matrix near it, as far as first and second derivatives tell."
+function eigenvalues(A::Matrix)
+    whole, other = halves(A)
+    values, vectors = LAPACK.symmetric_eigen!(whole)
+    return moved(values, permutedims(vectors) * (other * vectors))
+end
+
+"The same with eigenvectors, of length one."
 function eigen(A::Matrix)
     whole, other = halves(A)
     values, vectors = LAPACK.symmetric_eigen!(whole)
+    n = length(values)
     turned = permutedims(vectors) * (other * vectors)
-    for j in 1:length(values), i in 1:length(values)
-        turned[i, j] = values[i] == values[j] ? 0 : turned[i, j] / (values[j] - values[i])
+    along = zero(turned)
+    for j in 1:n, i in 1:n
+        values[i] == values[j] || (along[i, j] = turned[i, j] / (values[j] - values[i]))
     end
-    return values, vectors .+ vectors * turned
+    # The same once more, and what keeps the length.
+    twice = turned * along
+    for j in 1:n, i in 1:n
+        values[i] == values[j] || (along[i, j] += twice[i, j] / (values[j] - values[i]))
+    end
+    for j in 1:n, i in 1:n
+        i == j || (along[j, j] -= along[i, j] * along[i, j] / 2)
+    end
+    return moved(values, turned), vectors .+ vectors * along
 end
 
 # Each function with its derivative.
