@@ -204,20 +204,52 @@ fn write_list(f: &mut fmt::Formatter<'_>, elements: &[Constant]) -> fmt::Result 
 /// Writes a string literal with Julia's escapes.
 pub(crate) fn write_string(f: &mut dyn fmt::Write, text: &str) -> fmt::Result {
     f.write_char('"')?;
-    for c in text.chars() {
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let next = chars.peek().copied();
         match c {
             '"' => f.write_str("\\\"")?,
-            '\\' => f.write_str("\\\\")?,
             '$' => f.write_str("\\$")?,
-            '\n' => f.write_str("\\n")?,
-            '\t' => f.write_str("\\t")?,
-            '\r' => f.write_str("\\r")?,
-            '\0' => f.write_str("\\0")?,
-            c if c.is_control() => write!(f, "\\u{:04x}", c as u32)?,
-            c => f.write_char(c)?,
+            // Digits that follow would be part of it.
+            '\0' if next.is_some_and(|next| next.is_digit(8)) => f.write_str("\\x00")?,
+            c => {
+                let goes_on = next.is_some_and(|next| next.is_ascii_hexdigit());
+                write_escaped(f, c, if goes_on { 4 } else { 2 })?;
+            }
         }
     }
     f.write_char('"')
+}
+
+/// Writes a character as Julia does in literals, by its number in hexadecimal digits if it cannot be seen: so many at
+/// least, or twice as many where four are not enough.
+pub(crate) fn write_escaped(f: &mut dyn fmt::Write, c: char, digits: usize) -> fmt::Result {
+    let number = u32::from(c);
+    match c {
+        '\\' => f.write_str("\\\\"),
+        '\0' => f.write_str("\\0"),
+        '\u{7}' => f.write_str("\\a"),
+        '\u{8}' => f.write_str("\\b"),
+        '\t' => f.write_str("\\t"),
+        '\n' => f.write_str("\\n"),
+        '\u{b}' => f.write_str("\\v"),
+        '\u{c}' => f.write_str("\\f"),
+        '\r' => f.write_str("\\r"),
+        '\u{1b}' => f.write_str("\\e"),
+        c if !is_unseen(c) => f.write_char(c),
+        '\0'..='\u{7f}' => write!(f, "\\x{number:02x}"),
+        '\u{80}'..='\u{ffff}' => write!(f, "\\u{number:0digits$x}"),
+        _ => write!(f, "\\U{number:0width$x}", width = 2 * digits),
+    }
+}
+
+/// Whether a character is a control, a mark of format, the end of a line, or of private use: Julia prints its number.
+fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{180e}' | '\u{feff}')
+        || matches!(c, '\u{600}'..='\u{605}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' | '\u{e000}'..='\u{f8ff}')
+        || matches!(c, '\u{e0000}'..='\u{e007f}' | '\u{f0000}'..='\u{10ffff}')
 }
 
 /// Writes `:name`, or `Symbol("odd name")`.

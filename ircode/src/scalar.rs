@@ -5,6 +5,8 @@ use std::hash::{Hash, Hasher};
 
 use half::f16;
 
+use crate::constant::write_escaped;
+
 /// The type of a [`Scalar`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[allow(missing_docs, reason = "each variant is the Julia type of that name")]
@@ -372,15 +374,12 @@ impl fmt::Display for Scalar {
 }
 
 fn write_char(f: &mut fmt::Formatter<'_>, c: char) -> fmt::Result {
+    f.write_str("'")?;
     match c {
-        '\'' => f.write_str("'\\''"),
-        '\\' => f.write_str("'\\\\'"),
-        '\n' => f.write_str("'\\n'"),
-        '\t' => f.write_str("'\\t'"),
-        '\r' => f.write_str("'\\r'"),
-        c if (c as u32) < 0x20 || c as u32 == 0x7f => write!(f, "'\\x{:02x}'", c as u32),
-        c => write!(f, "'{c}'"),
+        '\'' => f.write_str("\\'")?,
+        c => write_escaped(f, c, 2)?,
     }
+    f.write_str("'")
 }
 
 /// Writes a float whose shortest digits are given as `d.ddde±x`, in the layout of Julia's `Ryu.writeshortest`:

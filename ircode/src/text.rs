@@ -26,6 +26,7 @@ pub(crate) mod operators;
 mod page;
 mod parser;
 pub(crate) mod print;
+mod session;
 mod slot_names;
 mod spelling;
 mod statement;

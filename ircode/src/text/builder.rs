@@ -14,7 +14,7 @@ use super::header::Header;
 use super::parser::SourceMap;
 use super::print::default_type;
 use super::slot_names::{FIRST_SLOT, Meanings, SlotNames};
-use super::statement::{ends_statement, is_annotation, is_comment};
+use super::statement::{ends_statement, is_annotation, is_comment, is_overwritten};
 use crate::cfg::Cfg;
 use crate::code::{IRCode, NewNode};
 use crate::diagnostic::Diagnostic;
@@ -348,7 +348,10 @@ impl Building {
         let end = cursor.pos();
         let span = cursor.span(from, end);
         let attributes = attributes(&mut cursor)?;
-        if !cursor.at_end() && !is_comment(cursor.rest()) && !is_annotation(cursor.rest()) {
+        let is_aside = is_comment(cursor.rest())
+            || is_annotation(cursor.rest())
+            || is_overwritten(cursor.text(from..end), cursor.rest());
+        if !cursor.at_end() && !is_aside {
             cursor.skip_spaces();
             let error = cursor.expected("the end of the statement");
             self.push(stmt, Type::Untyped, &attributes, span);

@@ -58,7 +58,7 @@ fn unescaped(text: &str) -> String {
 }
 
 /// The bars that show what is inlined where.
-const BARS: [char; 4] = ['│', '┃', '╻', '╷'];
+pub(super) const BARS: [char; 4] = ['│', '┃', '╻', '╷'];
 
 /// Whether what Julia shows at the right by moving the cursor stands at the left, as where the moves of the cursor are
 /// lost: `│╻ +1 1 ─ %1 = …`, `│ 1 ─ %1 = …`.

@@ -3,6 +3,7 @@
 use super::balanced::find_depth_0;
 use super::decoration::plain_names;
 use super::page::with_comments;
+use super::session::positional;
 use crate::name::Name;
 
 /// The text with menus as comments that stand without their heading, as where what was printed since is all that there
@@ -49,7 +50,7 @@ fn is_entry(line: &str) -> bool {
 /// Whether the line is a heading: `∘ ── %0 = invoke f(::Int64)::Any`, or the method and its place,
 /// `f(x::Int64) in Main at REPL[1]:1`.
 pub(super) fn is_around(line: &str) -> bool {
-    line.starts_with("∘ ") || is_method(line)
+    line.starts_with("∘ ") || method(line).is_some()
 }
 
 /// Whether the line is the heading that older versions print, `│ ─ %-1 = invoke f(::Int64)::Any`: no statement has such
@@ -67,27 +68,28 @@ fn is_call(text: &str) -> bool {
     numbered && call.starts_with(' ') && call.contains('(')
 }
 
-/// `f(x::Int64) in Main at REPL[1]:1`.
-fn is_method(line: &str) -> bool {
-    let Some((method, place)) = line.rsplit_once(" in ") else { return false };
-    let Some((module, place)) = place.split_once(" at ") else { return false };
+/// The method of a heading, `f(x::Int64) in Main at REPL[1]:1`, or of newer versions `f(x::Int64) @ Main REPL[1]:1`.
+fn method(line: &str) -> Option<&str> {
+    let old = line.rsplit_once(" in ").and_then(|(method, place)| Some((method, place.split_once(" at ")?)));
+    let new = || line.rsplit_once(" @ ").and_then(|(method, place)| Some((method, place.split_once(' ')?)));
+    let (method, (module, place)) = old.or_else(new)?;
     let in_file = place.rsplit_once(':').is_some_and(|(file, number)| {
         !file.is_empty() && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
     });
     let plain = !module.is_empty() && !module.contains(char::is_whitespace);
     let signature = method.split_once(") where ").map_or(method.ends_with(')'), |(head, _)| head.contains('('));
-    in_file && plain && signature && method.contains('(') && !method.contains(['│', '─', '└', '┄'])
+    let is_heading = in_file && plain && signature && method.contains('(') && !method.contains(['│', '─', '└', '┄']);
+    is_heading.then_some(method)
 }
 
-/// The names of the arguments of the method whose heading the line is, as `is_around` says. `None` if not all have
-/// plain names.
+/// The names of the arguments of the method whose heading the line is, as `is_around` says; those given by keyword are
+/// not among them. `None` if not all have plain names.
 pub(super) fn arguments(line: &str) -> Option<Vec<Name>> {
     // What an error has called on its way is numbered.
-    let is_heading = is_method(line) && !line.starts_with('[');
-    let (method, _) = if is_heading { line.rsplit_once(" in ")? } else { return None };
+    let method = if line.starts_with('[') { return None } else { method(line)? };
     let method = method.split_once(") where ").map_or_else(|| method.strip_suffix(')'), |(head, _)| Some(head))?;
     let open = find_depth_0(method, "(").filter(|&open| open > 0)?;
-    plain_names(method.get(open + 1..)?)
+    plain_names(positional(method.get(open + 1..)?))
 }
 
 #[cfg(test)]
@@ -112,6 +114,9 @@ mod tests {
         let known = of("sub(c, b::Int64, x::T) where T<:Integer in Main at REPL[1]:1");
         assert!(known.body.to_string().contains("(_3, _4)"), "{}", known.body);
         assert_eq!(known.body.argtypes.len(), 4);
+        for new in ["sub(c, b, x) @ Main none:1", "sub(c, b::T, x::T; by, to...) where T<:Integer @ Main ~/sub.jl:12"] {
+            assert_eq!(of(new).body, known.body, "{new}");
+        }
         for other in [
             "",
             "[1] sub(c, b, x) in Main at REPL[1]:1",

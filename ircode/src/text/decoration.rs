@@ -18,7 +18,7 @@ pub(super) enum Decoration {
     Body(Type),
     /// `MethodInstance for f(::Int64)`: how many arguments there are.
     MethodInstance(usize),
-    /// `f(x::T) in Main at a.jl:1`, `code_typed((Bool, Any)) do c, x`: how the arguments are called, where all have names.
+    /// `f(x::T) in Main at a.jl:1`: how the arguments are called, where all have names.
     Method(Vec<Name>),
     /// `Variables`, `Arguments`: lines `name::T` follow.
     Variables,
@@ -47,7 +47,7 @@ pub(super) fn decoration(line: &str) -> Option<Decoration> {
         }
         _ => {}
     }
-    if let Some(names) = cthulhu::arguments(line).or_else(|| arguments_of_block(line)) {
+    if let Some(names) = cthulhu::arguments(line) {
         return Some(Decoration::Method(names));
     }
     // What was typed, and where it is told from.
@@ -72,16 +72,6 @@ pub(super) fn decoration(line: &str) -> Option<Decoration> {
         || is_of_an_error(line)
         || line == "~~~";
     (heading || is_place(line)).then_some(Decoration::Nothing)
-}
-
-/// How the arguments are called of the function that stands behind the call that prints its code,
-/// `code_typed((Bool, Any)) do c, x`. `None` if not all have plain names.
-pub(super) fn arguments_of_block(line: &str) -> Option<Vec<Name>> {
-    let typed = line.trim_start_matches(['#', ' ']);
-    let typed = typed.strip_prefix("julia>").unwrap_or(typed).trim_start();
-    let (call, names) = typed.strip_prefix("Base.").unwrap_or(typed).split_once(" do ")?;
-    (call.starts_with("code_") && call.contains('(')).then_some(())?;
-    plain_names(names)
 }
 
 /// The names in a list of arguments, `c, x::Int64`. `None` if not all have plain names.
@@ -156,21 +146,6 @@ mod tests {
         let body = parse_function(&format!("foo (generic function with 1 method)\n{table}{code}")).unwrap().body;
         assert_eq!(body.argtypes.len(), 3);
         assert!(body.to_string().contains("(_2)(_3)"), "{body}");
-    }
-
-    #[test]
-    fn what_was_typed_says_in_which_order_arguments_are() {
-        let code = "CodeInfo(\n1 ─ %1 = Base.sub_int(b, x)::Int64\n└──      return %1\n) => Int64\n";
-        let of = |typed: &str| parse_function(&format!("{typed}\n{code}")).unwrap().body.to_string();
-        assert!(of("# What code_typed shows when we do this").contains("(_3, _2)"));
-        let comment = code.replace("└──", "# code_typed(f) shows more if we do that\n└──");
-        assert!(parse_function(&comment).is_ok(), "{comment}");
-        for prompt in ["", "julia> "] {
-            let typed = format!("{prompt}code_typed((Int,Int,Int)) do c, b::Int, x\n           b - x\n       end");
-            assert!(of(&typed).contains("(_3, _4)"), "{}", of(&typed));
-            assert!(of(&format!("{prompt}map(a) do c, b, x\n           b - x\n       end")).contains("(_3, _2)"));
-            assert!(of(&format!("{prompt}@code_typed map(a) do c\n           c\n       end")).contains("(_3, _2)"));
-        }
     }
 
     #[test]

@@ -320,11 +320,12 @@ impl<'a> Cursor<'a> {
         if self.starts_with("(") && self.parenthesised_operator().is_none() {
             self.at += 1;
             return match context {
-                Context::Call => {
+                // Static parameters, which no object is, are quoted by Julia 0.7.
+                Context::Call if !self.starts_with("$(Expr(:static_parameter") => {
                     self.at = start;
                     self.other_object().map(quote)
                 }
-                Context::Expr { .. } => self.quoted_expression(scope, context),
+                _ => self.quoted_expression(scope, context),
             };
         }
         let name = self.symbol()?;

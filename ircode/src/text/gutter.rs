@@ -57,7 +57,10 @@ pub(super) fn gutter(cursor: &mut Cursor<'_>) -> Result<Option<Gutter>, Diagnost
 /// What `code_escapes` puts before a line: how the value of the statement escapes, and a `′` if the object does too.
 fn skip_escape_mark(cursor: &mut Cursor<'_>) {
     let start = cursor.pos();
-    let Some(mark) = cursor.peek().filter(|mark| matches!(mark, '◌' | '✓' | '↑' | 'X' | '*')) else { return };
+    let Some(mark) = cursor.peek().filter(|mark| matches!(mark, '◌' | '✓' | '↑' | 'X' | '*' | '→' | '↓' | '➥' | '⮬'))
+    else {
+        return;
+    };
     cursor.seek(start + mark.len_utf8());
     cursor.eat("′");
     match cursor.starts_with(" ") {
@@ -75,7 +78,7 @@ fn skip_cost(cursor: &mut Cursor<'_>) {
     let cost = cursor.pos();
     cursor.skip_spaces();
     let rest = cursor.rest();
-    let goes_on = ["isa ", "in ", ": "].iter().any(|operator| rest.starts_with(operator));
+    let goes_on = ["isa ", "in ", ": ", "% "].iter().any(|operator| rest.starts_with(operator));
     let starts = rest.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '%' | '(' | '$' | ':' | '"'));
     cursor.seek(if is_number && starts && !goes_on { cost } else { start });
 }
@@ -97,6 +100,8 @@ mod tests {
         assert_eq!(parse_function(costs).unwrap(), plain);
         let marks = "◌  1 ─ %1 = Base.add_int(_2, 1)::Int64\n*′ │        Main.f(%1)::Any\n◌  └──      return %1\n";
         assert_eq!(parse_function(marks).unwrap(), plain);
+        // Those of older versions.
+        assert_eq!(parse_function(&marks.replace('*', "⮬").replace('◌', "↓")).unwrap(), plain);
     }
 
     #[test]
@@ -112,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_literal_at_the_start_of_a_statement_stays() {
-        for stmt in ["1 + 2", "5", "1 isa T", "(1, 2)"] {
+        for stmt in ["1 + 2", "5", "1 isa T", "(1, 2)", "3 % x"] {
             let text = format!("1 ─      {stmt}\n└──      return 1\n");
             let body = parse_function(&text).map(|function| function.body.stmts.stmts().len());
             assert_eq!(body.ok(), Some(2), "{text}");

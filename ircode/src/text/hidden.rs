@@ -5,10 +5,16 @@ use crate::constant::is_identifier_part;
 use crate::names::Positions;
 use crate::operand::Operand;
 
+/// The function itself, where that is a constructor, since Julia 1.13.
+const CONSTRUCTOR: &str = "#ctor-self#";
+
 impl<'a> Cursor<'a> {
     /// A made-up name that stands bare: `#sort#8`, `##3#4`.
     pub(super) fn hidden(&mut self) -> Read<&'a str> {
         let start = self.at;
+        if self.eat(CONSTRUCTOR) {
+            return Ok(CONSTRUCTOR);
+        }
         let name = self.take_while(|c| c == '#' || is_identifier_part(c));
         if name.starts_with('#') && name.contains(is_identifier_part) {
             return Ok(name);
@@ -27,7 +33,7 @@ impl<'a> Cursor<'a> {
     pub(super) fn hidden_operand(&mut self, scope: &mut Scope) -> Read<Operand<Positions>> {
         let start = self.at;
         match self.hidden()? {
-            "#self#" => Ok(Operand::argument(1)),
+            "#self#" | CONSTRUCTOR => Ok(Operand::argument(1)),
             _ if self.starts_with("{") => self.parametric(start),
             name => Ok(scope.resolve(name)),
         }
@@ -61,6 +67,23 @@ mod tests {
         let today = read("invoke Main.:(var\"#f#3\")(1::Int64)::Int64");
         assert_eq!(read("invoke Main.:(#f#3)(1::Int64)::Int64"), today);
         assert_eq!(read("invoke Main.#f#3(1::Int64)::Int64"), today);
+    }
+
+    #[test]
+    fn a_quoted_static_parameter_is_one() {
+        let today = read("Base.f($(Expr(:static_parameter, 2)))");
+        assert_eq!(read("Base.f(:($(Expr(:static_parameter, 2))))"), today);
+    }
+
+    #[test]
+    fn a_constructor_is_called_on_itself() {
+        let of = |name: &str| {
+            let table = format!("Arguments\n  {name}::Core.Const(Foo)\n  x::Int64\nBody::Foo\n");
+            parse_function(&format!("{table}1 ─ %1 = %new({name}, x)::Foo\n└──      return %1\n")).unwrap()
+        };
+        assert_eq!(of("#ctor-self#").body, of("#self#").body);
+        assert_eq!(of("#self#").body.argtypes.len(), 2);
+        assert_eq!(read("%new(#ctor-self#)").body, read("%new(#self#)").body);
     }
 
     #[test]

@@ -376,6 +376,10 @@ impl<'t> Translation<'t> {
                 writeln!(out, "  #{}::{ty}", place + 1).ok()?;
             }
         }
+        if out.is_empty() && parameters.len() > 1 {
+            // Those that nothing uses are arguments, too.
+            writeln!(out, "MethodInstance for _({})", vec!["_"; parameters.len() - 1].join(", ")).ok()?;
+        }
         let mut number = 0;
         for (block, made) in self.made.iter().enumerate() {
             for (at, statement) in made.iter().enumerate() {
@@ -472,13 +476,18 @@ mod tests {
     #[test]
     fn blocks_with_arguments_are_blocks_with_phis() {
         let power = "1: (%1, %2, %3)\n  br 2 (%3, 1)\n2: (%4, %5)\n  %6 = %4 > 0\n  br 4 unless %6\n  br 3\n3:\n  %7 = %4 - 1\n  %8 = %5 * %2\n  br 2 (%7, %8)\n4:\n  return %5\n";
-        let listing = "1 ─ goto #2\n2 ─ %2 = φ (#1 => _3, #3 => %6)\n│   %3 = φ (#1 => 1, #3 => %7)\n│   %4 = %2 > 0\n└── goto #4 if not %4\n3 ─ %6 = %2 - 1\n│   %7 = %3 * _2\n└── goto #2\n4 ─ return %3\n";
+        let listing = "MethodInstance for _(_, _)\n1 ─ goto #2\n2 ─ %2 = φ (#1 => _3, #3 => %6)\n│   %3 = φ (#1 => 1, #3 => %7)\n│   %4 = %2 > 0\n└── goto #4 if not %4\n3 ─ %6 = %2 - 1\n│   %7 = %3 * _2\n└── goto #2\n4 ─ return %3\n";
         assert_eq!(as_listings(power), listing);
         // A branch whose both ways lead on with arguments gets a block of its own.
         let both = "1: (%1, %2)\n  %3 = %2 < 0\n  br 2 (1) unless %3\n  br 2 (%2)\n2: (%4)\n  return %4\n";
-        let listing =
-            "1 ─ %1 = _2 < 0\n└── goto #3 if not %1\n2 ─ goto #3\n3 ─ %4 = φ (#1 => 1, #2 => _2)\n└── return %4\n";
+        let listing = "MethodInstance for _(_)\n1 ─ %1 = _2 < 0\n└── goto #3 if not %1\n2 ─ goto #3\n3 ─ %4 = φ (#1 => 1, #2 => _2)\n└── return %4\n";
         assert_eq!(as_listings(both), listing);
+    }
+
+    #[test]
+    fn arguments_that_nothing_uses_are_arguments() {
+        let function = crate::parse_function("1: (%1, %2, %3, %4)\n  %5 = %2 + 1\n  return %5\n").unwrap();
+        assert_eq!(function.body.argtypes, vec![crate::Type::Untyped; 4]);
     }
 
     #[test]
@@ -510,6 +519,9 @@ mod tests {
     #[test]
     fn what_strings_hold_is_no_value() {
         let text = "1: (%1, %2)\n  %4 = Main.f(\"%2\\\"%2\", '\"', %2)\n  return %4\n";
-        assert_eq!(as_listings(text), "1 ─ %1 = Main.f(\"%2\\\"%2\", '\"', _2)\n└── return %1\n");
+        assert_eq!(
+            as_listings(text),
+            "MethodInstance for _(_)\n1 ─ %1 = Main.f(\"%2\\\"%2\", '\"', _2)\n└── return %1\n"
+        );
     }
 }

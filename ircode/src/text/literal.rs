@@ -253,6 +253,41 @@ mod tests {
         assert!(parse_function("1 ─ return '\\nabc'\n").is_err());
     }
 
+    /// As a Julia 1.5 session shows each of them.
+    #[test]
+    fn what_cannot_be_seen_is_printed_by_its_number() {
+        let strings = [
+            r#""\e[31m""#,
+            r#""\a\b\t\n\v\f\r\0""#,
+            r#""\x7fa\u200b""#,
+            r#""\0a\0""#,
+            r#""\x001""#,
+            r#""\u200bA\u200bz""#,
+            r#""\U10ffff""#,
+            r#""\U0010ffffa""#,
+            r#""\u2028\u80\ue000\uad""#,
+            r#""\$\"\\'é☃""#,
+        ];
+        let characters = [
+            r"'\e'",
+            r"'\a'",
+            r"'\0'",
+            r"'\x7f'",
+            r"'\u200b'",
+            r"'\U10ffff'",
+            r"'\u80'",
+            r"'\''",
+            r"'\\'",
+            "'\"'",
+            "'$'",
+            "'☃'",
+        ];
+        for text in strings.into_iter().chain(characters) {
+            let shown: Vec<String> = operands(text).iter().map(Constant::to_string).collect();
+            assert_eq!(shown, [text]);
+        }
+    }
+
     #[test]
     fn operators_have_symbols() {
         let names = ["&&", "||", "->", "$", "+=", ".+=", "//=", "=>", "?", "∫", "😀"];

@@ -10,15 +10,14 @@ use super::builder::{Building, Known};
 use super::clean::clean;
 use super::cthulhu::{self, Menu};
 use super::declaration::{Unfinished, declare, declare_member, starts_declaration};
-use super::decoration::{
-    Decoration, arguments_of_block, decoration, is_hidden_variable, is_place, variable, vector_header,
-};
+use super::decoration::{Decoration, decoration, is_hidden_variable, is_place, variable, vector_header};
 use super::enclosed::Enclosed;
 use super::expression::Cursor;
 use super::gutter::gutter;
 use super::header;
 use super::irtools;
 use super::page::is_fence_of_page;
+use super::session::Session;
 use crate::code::IRCode;
 use crate::constant::Constant;
 use crate::diagnostic::{Diagnostic, render};
@@ -115,6 +114,7 @@ pub fn parse_module_with_parameters(text: &str, parameters: &[Option<Name>]) -> 
         header_failed: false,
         parameters: parameters.to_vec(),
         variables: Variables::default(),
+        session: Session::default(),
         menu: Menu::default(),
         enclosed: None,
         listings: 0,
@@ -199,6 +199,7 @@ struct Parser {
     /// The names of the arguments of a listing without header.
     parameters: Vec<Option<Name>>,
     variables: Variables,
+    session: Session,
     menu: Menu,
     /// What the `CodeInfo(` that is open stands in.
     enclosed: Option<Enclosed>,
@@ -247,11 +248,12 @@ impl Parser {
         if is_fence_of_page(trimmed) && self.building.as_ref().is_some_and(Building::headerless) {
             return self.end_of_page_part();
         }
+        // Of a session, what was typed may be a comment here. It says something of the listing that follows.
+        let is_typed = ["#", "julia>", "@code_", "code_", "Base.code_"].iter().any(|start| trimmed.starts_with(start));
+        if is_typed && let Some(names) = self.session.line(trimmed) {
+            self.variables.names = names;
+        }
         if trimmed.is_empty() || trimmed.starts_with('#') && !hidden {
-            // Of a session, what was typed is a comment here. It says something of the listing that follows.
-            if let Some(names) = arguments_of_block(trimmed) {
-                self.variables.names = names;
-            }
             return Ok(());
         }
         if let Some(declaring) = &mut self.declaring {

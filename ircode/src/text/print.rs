@@ -216,9 +216,12 @@ impl StatementPrinter {
             let infix = is_binary(name) && (args.len() == 2 || args.len() > 2 && is_n_ary(name));
             if infix {
                 out.write_str(if typed { "(" } else { "" })?;
+                let is_tight = name == ":" && !self.exact() && !self.has_colons_at(args)?;
                 for (i, arg) in args.iter().enumerate() {
-                    if i > 0 {
-                        write!(out, " {name} ")?;
+                    match (i, is_tight) {
+                        (0, _) => {}
+                        (_, true) => out.write_char(':')?,
+                        (_, false) => write!(out, " {name} ")?,
                     }
                     match arg {
                         Operand::Constant(Constant::Text(text)) if is_sum(text) && binds_as_plus(name) => {
@@ -241,6 +244,18 @@ impl StatementPrinter {
         out.write_char('(')?;
         self.write_operands(out, args, Place::Call)?;
         out.write_char(')')
+    }
+
+    /// Whether a range of these operands needs spaces around its colon, as `:a : :b` does.
+    fn has_colons_at<N: Names>(&self, args: &[Operand<N>]) -> Result<bool, fmt::Error> {
+        for arg in args {
+            let mut text = String::new();
+            self.write_operand(&mut text, arg, Place::Call)?;
+            if text.starts_with(':') || text.ends_with(':') {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn write_invoke<N: Names>(&self, out: &mut dyn Write, invoke: &InvokeNode<N>) -> fmt::Result {

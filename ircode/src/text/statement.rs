@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::balanced::{balanced_length, is_balanced};
+use super::clean::BARS;
 use super::expression::{Context, Cursor, Scope};
 use super::labels::is_builtin;
 use super::number_object::Side;
@@ -23,17 +24,36 @@ type Read<T> = Result<T, Diagnostic>;
 pub(super) fn ends_statement(rest: &str) -> bool {
     let (spaces, behind) = spaces(rest);
     let is_gap = spaces > 1 && !behind.is_empty() && !behind.starts_with("where");
-    spaces > 0 && (behind.starts_with('#') || rest.starts_with(" ; ") || is_gap || is_annotation(rest))
+    is_annotation(rest) || spaces > 0 && (behind.starts_with('#') || rest.starts_with(" ; ") || is_gap)
 }
 
-/// How much of a text is the type at the end of a statement. It ends as other things do, but for variables of Julia's
-/// own, `Vector{T} where #s1<:Real`.
+/// How much of a text is the type at the end of a statement. It ends at a space that is none around a `where`: behind
+/// that there may be a variable of Julia's own, `Vector{T} where #s1<:Real`.
 pub(super) fn type_length(text: &str) -> usize {
-    let is_variable = |rest: &str| {
-        let before = text.get(..text.len() - rest.len());
-        rest.starts_with(" #") && before.is_some_and(|before| before.ends_with("where"))
+    let before = |rest: &str| text.get(..text.len() - rest.len()).unwrap_or_default();
+    let is_around_where = |rest: &str| {
+        let (ahead, behind) = (before(rest).rsplit(' ').next(), rest.trim_start().split(' ').next());
+        ahead.is_some_and(is_where) || behind.is_some_and(is_where)
     };
-    balanced_length(text, |rest| ends_statement(rest) && !is_variable(rest))
+    balanced_length(text, |rest| {
+        let is_space = rest.starts_with(' ');
+        is_space && !is_around_where(rest) || is_annotation(rest) || is_overwritten(before(rest), rest)
+    })
+}
+
+/// The word before the variables of a type, which `code_warntype` may print in capitals.
+fn is_where(word: &str) -> bool {
+    word.eq_ignore_ascii_case("where")
+}
+
+/// Whether what follows is what is left of a name that Julia prints at the right of a listing, where a longer statement
+/// stands over it: `::Tuple{Int64}pansion`.
+pub(super) fn is_overwritten(before: &str, rest: &str) -> bool {
+    let is_left = |c: char| is_identifier_part(c) || c == ' ' || BARS.contains(&c);
+    before.ends_with(['}', ')'])
+        && !rest.trim_end().is_empty()
+        && !rest.split(' ').any(is_where)
+        && rest.trim_end().chars().all(is_left)
 }
 
 /// Whether a comment is what follows.
@@ -46,8 +66,7 @@ pub(super) fn is_comment(rest: &str) -> bool {
 /// bars, or what people write there to point at a statement.
 pub(super) fn is_annotation(rest: &str) -> bool {
     let (spaces, behind) = spaces(rest);
-    let marks = ["│", "┃", "╻", "╷", "<-", "←", "// "];
-    spaces > 0 && marks.iter().any(|mark| behind.starts_with(mark))
+    behind.starts_with(BARS) || spaces > 0 && ["<-", "←", "// "].iter().any(|mark| behind.starts_with(mark))
 }
 
 /// How many spaces there are, and what is behind them.
@@ -684,6 +703,24 @@ mod tests {
         let plain = listing("$(Expr(:enter, #4))", "$(Expr(:leave, 1))").unwrap();
         assert_eq!(listing(":($(Expr(:enter, 4)))", ":($(Expr(:leave, 1)))").unwrap(), plain);
         assert!(listing(":($(Expr(:enter, 4))", ":($(Expr(:leave, 1)))").is_err());
+    }
+
+    #[test]
+    fn what_a_statement_is_printed_over_is_no_part_of_it() {
+        let body = |ty: &str| parse_function(&format!("1 ─ %1 = Main.f(_2)::{ty}\n└──      return %1\n"));
+        for ty in ["Tuple{Vector{Int64}, Int64}", "Core.Const(nothing)"] {
+            let plain = body(ty).unwrap();
+            for left in ["pansion", " expansion", "│╻        UInt64", "╻ oneto", "pansion  │"] {
+                assert_eq!(body(&format!("{ty}{left}")).unwrap(), plain, "{left}");
+            }
+            for more in [" = 1", " return %1"] {
+                assert!(body(&format!("{ty}{more}")).is_err(), "{more}");
+            }
+        }
+        for ty in ["Vector{T} where T", "VECTOR{T} WHERE T", "Array{T, N} where {T<:Real, N}", "Vector{T} where #s1<:T"]
+        {
+            assert_eq!(super::type_length(ty), ty.len(), "{ty}");
+        }
     }
 
     #[test]
