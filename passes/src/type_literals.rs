@@ -1,9 +1,10 @@
 //! Gives integer literals the width that their use needs.
 
 use bbcode::{BBCode, Ids, InstId};
-use ircode::{Constant, Instruction, Module, Operand, Scalar, ScalarType, Stmt, Type};
+use ircode::{Constant, Head, Instruction, Module, Operand, Scalar, ScalarType, Stmt, Type, field_position};
 
 use crate::PassResult;
+use crate::link_methods::{function_called, type_of};
 use crate::manager::Context;
 
 /// The pass's name on the command line.
@@ -12,17 +13,24 @@ pub const NAME: &str = "type-literals";
 /// Turns `Int64` literals into those of another integer type where their use needs that. True if there was one.
 ///
 /// Julia prints `Int32(5)` as `5` in a listing, so a listing read back has an `Int64` there. Where the other operand of
-/// an intrinsic, the type of a φ or of an invoke's parameter, or the type of the result says that only another width
-/// makes sense, the literal is given that. No program in which the literals had their widths is changed.
+/// an intrinsic, the type of a φ, of a field, an element or a parameter, or the type of the result says that only
+/// another width makes sense, the literal is given that. No program in which the literals had their widths is changed.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
-    let ids: Vec<InstId> = bb.all_insts().map(|(id, _)| id).collect();
-    let mut changed = false;
-    for id in ids {
-        let Some(inst) = bb.inst(id) else { continue };
-        let wanted = wanted_types(bb, context.module, inst);
-        if wanted.iter().all(Option::is_none) {
-            continue;
+    let mut found: Vec<(InstId, Vec<Option<ScalarType>>)> = Vec::new();
+    for (id, inst) in bb.all_insts().filter(|(_, inst)| has_literal(&inst.stmt)) {
+        let wanted = match &inst.stmt {
+            Stmt::Return(_) => {
+                let function = context.module.function(context.function);
+                vec![function.and_then(|function| narrow(&function.result))]
+            }
+            _ => wanted_types(bb, context.module, inst),
+        };
+        if wanted.iter().any(Option::is_some) {
+            found.push((id, wanted));
         }
+    }
+    let mut changed = false;
+    for (id, wanted) in found {
         let Some(inst) = bb.inst_mut(id) else { continue };
         let mut retyped = |operand: &mut Operand<Ids>, wanted: &Option<ScalarType>| {
             if let (Operand::Constant(Constant::Scalar(Scalar::Int64(value))), Some(ty)) = (&*operand, wanted)
@@ -35,6 +43,8 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         match &mut inst.stmt {
             Stmt::Call(call) => call.args.iter_mut().zip(&wanted).for_each(|(arg, ty)| retyped(arg, ty)),
             Stmt::Invoke(invoke) => invoke.args.iter_mut().zip(&wanted).for_each(|(arg, ty)| retyped(arg, ty)),
+            Stmt::Expr(expr) => expr.args.iter_mut().zip(&wanted).for_each(|(arg, ty)| retyped(arg, ty)),
+            Stmt::Return(ret) => ret.value.iter_mut().zip(&wanted).for_each(|(value, ty)| retyped(value, ty)),
             Stmt::Phi(phi) => {
                 for (entry, ty) in phi.entries.iter_mut().zip(&wanted) {
                     if let Some(value) = &mut entry.value {
@@ -48,10 +58,20 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     Ok(changed)
 }
 
+/// Whether a literal may be meant to be of another width.
+fn is_literal(operand: &Operand<Ids>) -> bool {
+    matches!(operand, Operand::Constant(Constant::Scalar(Scalar::Int64(_))))
+}
+
+fn has_literal(stmt: &Stmt<Ids>) -> bool {
+    let mut has_literal = false;
+    stmt.for_each_operand(&mut |operand| has_literal |= is_literal(operand));
+    has_literal
+}
+
 /// Whether [`run`] would change this call.
 pub(crate) fn changes(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> bool {
     let Some((_, args)) = inst.stmt.as_call() else { return false };
-    let is_literal = |arg: &Operand<Ids>| matches!(arg, Operand::Constant(Constant::Scalar(Scalar::Int64(_))));
     args.iter().any(is_literal)
         && args.iter().zip(wanted_types(bb, module, inst)).any(|(arg, wanted)| is_literal(arg) && wanted.is_some())
 }
@@ -73,6 +93,9 @@ fn wanted_types(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -
         if module.is_registered(primitive.name) {
             return Vec::new();
         }
+        if let Some(wanted) = stored_types(bb, module, inst, primitive.name, args) {
+            return wanted;
+        }
         let same_type = primitive.name.ends_with("_int") && !primitive.name.contains("sh") && args.len() == 2
             || matches!(primitive.name, "===" | "!==");
         if !same_type {
@@ -87,8 +110,59 @@ fn wanted_types(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -
     match &inst.stmt {
         Stmt::Invoke(invoke) => {
             let types = &invoke.instance.argtypes;
-            (0..invoke.args.len()).map(|i| types.get(i).and_then(narrow)).collect()
+            let own = parameters(module, &inst.stmt);
+            let of = |index: usize| types.get(index).and_then(narrow).or_else(|| own?.get(index).and_then(narrow));
+            (0..invoke.args.len()).map(of).collect()
+        }
+        Stmt::Call(call) => {
+            let own = parameters(module, &inst.stmt).unwrap_or_default();
+            (0..call.args.len()).map(|index| own.get(index).and_then(narrow)).collect()
+        }
+        Stmt::Expr(expr) if expr.head == Head::New => {
+            let made = expr.args.first().and_then(|ty| module.named_type(ty));
+            let fields = made.as_ref().and_then(|ty| module.struct_fields(ty)).unwrap_or_default();
+            let fields = fields.into_iter().map(|(_, ty)| narrow(ty));
+            [None].into_iter().chain(fields).collect()
         }
         _ => Vec::new(),
     }
+}
+
+/// The types of the parameters of the function that a statement calls, without the function itself.
+fn parameters<'m>(module: &'m Module<BBCode>, stmt: &Stmt<Ids>) -> Option<&'m [Type]> {
+    let function = module.functions().get(function_called(module, stmt)?)?;
+    // What it collects has the type of the tuple.
+    let count = function.body.argtypes.len().saturating_sub(usize::from(function.varargs));
+    function.body.argtypes.get(1..count)
+}
+
+/// The types of what a primitive stores in something, or chooses from; `None` if it does neither.
+fn stored_types(
+    bb: &BBCode,
+    module: &Module<BBCode>,
+    inst: &Instruction<Ids>,
+    name: &str,
+    args: &[Operand<Ids>],
+) -> Option<Vec<Option<ScalarType>>> {
+    let element = |of: usize| match args.get(of).map(|object| type_of(module, bb, object)) {
+        Some(Type::Array(array)) => narrow(&array.element),
+        Some(Type::Memory(element) | Type::Stack(element)) => narrow(&element),
+        _ => None,
+    };
+    Some(match (name, args) {
+        ("tuple", _) => match &inst.ty {
+            Type::Tuple(elements) => elements.iter().map(narrow).collect(),
+            _ => Vec::new(),
+        },
+        ("ifelse", _) => vec![None, narrow(&inst.ty), narrow(&inst.ty)],
+        ("arrayset", _) => vec![None, None, element(1)],
+        ("stack_push!", _) => vec![None, element(0)],
+        ("setfield!", [object, field, ..]) => {
+            let object = type_of(module, bb, object);
+            let fields = module.struct_fields(&object)?;
+            let at = field_position(&fields, field.as_constant()?)?;
+            vec![None, None, fields.get(at).and_then(|(_, ty)| narrow(ty))]
+        }
+        _ => return None,
+    })
 }

@@ -31,7 +31,8 @@ pub(crate) struct Opt {
     /// The form of the result.
     #[arg(long = "as", value_enum, value_name = "FORM", default_value = "ircode")]
     form: Form,
-    /// How a listing is printed.
+    /// How a listing is printed: as Julia does, or a version of it (`1.10`), which leaves out the width of literals and
+    /// which method a call is linked to; or `bbkit`, which says all.
     #[arg(long, default_value = "julia", value_parser = style)]
     style: Style,
     /// Print the program before the first pass and after each, to standard error.
