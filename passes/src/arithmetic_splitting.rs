@@ -1,11 +1,15 @@
 //! Lets arithmetic on numbers of several types ask for their types first, as Julia's compiler does.
 
+use std::cell::OnceCell;
+
 use bbcode::{BBCode, Ids, InstId};
+use hashbrown::HashSet;
 use ircode::primitives::{Compute, ResultType};
 use ircode::{Callee, Function, Instruction, Module, Name, Operand, ScalarType, Stmt, Type};
 
 use crate::analyses::method_choice::{self, MOST};
 use crate::manager::Context;
+use crate::tangents::TangentTypes;
 use crate::union_splitting::{Rest, Split, Way, branch};
 use crate::{PassError, PassResult};
 
@@ -18,15 +22,16 @@ pub const NAME: &str = "arithmetic-splitting";
 ///
 /// What has more than 16 combinations of types stays as it is.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
-    run_on(bb, context, Asked::Numbers)
+    run_on(bb, context, &Asked::Numbers)
 }
 
 /// The same where operands may be of any type, or be something else beside numbers, too: then there are branches for
 /// the numbers that they are most often, and otherwise the run ends in an error, as what the derivative would be is not
-/// known. So there are for elements, and their sums, of what may be an array or something else. This is for code that
-/// is to be differentiated, where that was refused without it.
+/// known. So there are for elements, and their sums, of what may be an array or something else: it is asked for the
+/// arrays that programs mostly have, and for those that this one has. This is for code that is to be differentiated,
+/// where that was refused without it.
 pub(crate) fn run_on_open(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
-    run_on(bb, context, Asked::Open)
+    run_on(bb, context, &Asked::Open(OnceCell::new()))
 }
 
 /// Whether a function may have a statement that [`run_on_open`] changes, once it is known what is called.
@@ -35,31 +40,31 @@ pub(crate) fn may_have_open(function: &Function<BBCode>, module: &Module<BBCode>
         Stmt::Call(call) => matches!(call.callee, Operand::Value(_) | Operand::Argument(_)),
         _ => false,
     };
-    let is_open = |inst: &Instruction<Ids>| Asked::Open.split(&function.body, module, inst).is_some();
+    let asked = Asked::Open(OnceCell::new());
+    let is_open = |inst: &Instruction<Ids>| asked.split(&function.body, module, inst).is_some();
     function.body.all_insts().any(|(_, inst)| calls_value(inst) || is_open(inst))
 }
 
 /// Of what is asked what it is.
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
     /// Numbers of some known types, or `nothing`.
     Numbers,
-    /// What may be anything else, too.
-    Open,
+    /// What may be anything else, too. Here are the arrays of the program, once it is asked for one.
+    Open(OnceCell<Vec<Type>>),
 }
 
 impl Asked {
     /// What becomes of a statement, if it is one of which the run tells the types.
-    fn split(self, bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> Option<Split> {
+    fn split(&self, bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> Option<Split> {
         let arithmetic = split(bb, module, inst, self);
         match self {
             Asked::Numbers => arithmetic,
-            Asked::Open => arithmetic.or_else(|| split_arrays(bb, module, inst)),
+            Asked::Open(arrays) => arithmetic.or_else(|| split_arrays(bb, module, inst, arrays)),
         }
     }
 }
 
-fn run_on(bb: &mut BBCode, context: &Context<'_>, asked: Asked) -> PassResult {
+fn run_on(bb: &mut BBCode, context: &Context<'_>, asked: &Asked) -> PassResult {
     let found = bb.all_insts().filter_map(|(id, inst)| Some((id, asked.split(bb, context.module, inst)?)));
     let found: Vec<(InstId, Split)> = found.collect();
     let changed = !found.is_empty();
@@ -87,7 +92,7 @@ impl Combination {
 }
 
 /// What becomes of a statement, if it is arithmetic on numbers of which the run tells the types.
-fn split(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>, asked: Asked) -> Option<Split> {
+fn split(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>, asked: &Asked) -> Option<Split> {
     let Stmt::Call(call) = &inst.stmt else { return None };
     let result = ResultOf::call(bb, module, &inst.stmt)?;
     let mut combinations = vec![Combination::default()];
@@ -146,9 +151,12 @@ fn split(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>, asked: A
 }
 
 /// What becomes of a statement that reads elements of what may be an array, or something else.
-fn split_arrays(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> Option<Split> {
-    /// What arrays in values of any type mostly are.
-    const USUAL: [(ScalarType, u32); 3] = [(ScalarType::Float64, 1), (ScalarType::Float64, 2), (ScalarType::Int64, 1)];
+fn split_arrays(
+    bb: &BBCode,
+    module: &Module<BBCode>,
+    inst: &Instruction<Ids>,
+    known: &OnceCell<Vec<Type>>,
+) -> Option<Split> {
     let Stmt::Call(call) = &inst.stmt else { return None };
     let (primitive, args) = module.primitive_call(&inst.stmt)?;
     let (ResultType::Element(at) | ResultType::SumOfElements(at)) = primitive.result else { return None };
@@ -156,8 +164,11 @@ fn split_arrays(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -
     let arrays: Vec<Type> = match &ty {
         Type::Union(members) => members.iter().filter(|ty| matches!(ty, Type::Array(_))).cloned().collect(),
         ty if ty.is_unknown() || method_choice::is_abstract(module, ty) => {
-            let usual = USUAL.into_iter().map(|(element, rank)| Type::array(Type::Scalar(element), rank));
-            usual.filter(|array| module.is_a(array, ty) != Some(false)).collect()
+            let sums = matches!(primitive.result, ResultType::SumOfElements(_));
+            let known = known.get_or_init(|| known_arrays(bb, module)).iter();
+            let is_of_numbers = |ty: &Type| matches!(ty, Type::Array(array) if array.element.as_scalar().is_some());
+            let known = known.filter(|array| !sums || is_of_numbers(array));
+            known.filter(|array| module.is_a(array, ty) != Some(false)).take(MOST).cloned().collect()
         }
         _ => return None,
     };
@@ -168,6 +179,28 @@ fn split_arrays(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -
     let way = |array: Type| Way { callee: None, tests: vec![(at, array)], ty: None };
     let ways = arrays.into_iter().map(way).collect();
     Split::of(inst, ways, Rest::NoDerivative(primitive.name.into()))
+}
+
+/// What arrays in values of any type mostly are, and those that have tangents of which the program has values.
+fn known_arrays(bb: &BBCode, module: &Module<BBCode>) -> Vec<Type> {
+    const USUAL: [(ScalarType, u32); 3] = [(ScalarType::Float64, 1), (ScalarType::Float64, 2), (ScalarType::Int64, 1)];
+    let tangents = TangentTypes::new(module);
+    let mut arrays: Vec<Type> =
+        USUAL.into_iter().map(|(element, rank)| Type::array(Type::Scalar(element), rank)).collect();
+    let mut seen: HashSet<Type> = arrays.iter().cloned().collect();
+    for body in module.functions().iter().map(|function| &function.body).chain([bb]) {
+        let types = body.argtypes.iter().chain(body.all_insts().map(|(_, inst)| &inst.ty));
+        for ty in types {
+            if !matches!(ty, Type::Array(_)) || seen.contains(ty) {
+                continue;
+            }
+            seen.insert(ty.clone());
+            if method_choice::is_exact(module, ty) && !tangents.of(ty).is_none() {
+                arrays.push(ty.clone());
+            }
+        }
+    }
+    arrays
 }
 
 /// The numbers that the values of a type are.
@@ -187,10 +220,10 @@ enum Others {
 
 impl Numbers {
     /// The numbers that values of a type are of which not all are of one; `None` where that is not asked.
-    fn of(module: &Module<BBCode>, ty: &Type, asked: Asked) -> Option<Numbers> {
+    fn of(module: &Module<BBCode>, ty: &Type, asked: &Asked) -> Option<Numbers> {
         /// What numbers in values of any type mostly are.
         const USUAL: [ScalarType; 2] = [ScalarType::Float64, ScalarType::Int64];
-        let is_open = asked == Asked::Open;
+        let is_open = matches!(asked, Asked::Open(_));
         match ty {
             Type::Union(members) => {
                 let mut numbers = Numbers { types: Vec::new(), others: Others::None };
