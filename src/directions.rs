@@ -1,7 +1,7 @@
 //! The floats among the arguments of a function, and the directions along each of them.
 
 use bbcode::BBCode;
-use exec::{Limits, Machine, Value, first_shared_tangent, float_places, tangent_floats};
+use exec::{Limits, Machine, Value, first_shared_tangent, float_places, tangent_floats, value_floats};
 use ircode::wording::{counted, with_article};
 use ircode::{IRCode, Module, Type};
 
@@ -211,9 +211,8 @@ impl<'a> Inputs<'a> {
         let (columns, labels) = (Vec::new(), Vec::new());
         let mut inputs = Inputs { machine, args, types, wanted, floats: 0, columns, labels };
         let zeros = inputs.zeros()?;
-        let places = float_places(&inputs.args, &zeros).map_err(shape_error)?;
-        inputs.floats = places.len();
-        for (index, place) in places.into_iter().enumerate() {
+        inputs.floats = tangent_floats(&inputs.args, &zeros, &zeros).map_err(shape_error)?.len();
+        for (index, place) in held_floats(&inputs.args, &zeros)? {
             if prepared.selection.as_ref().is_none_or(|selection| is_part(&selection.places, &place)) {
                 inputs.columns.push(index);
                 inputs.labels.push(place);
@@ -277,6 +276,15 @@ impl<'a> Inputs<'a> {
         let pairs = zeros.into_iter().zip(&self.wanted);
         Ok(pairs.map(|(zero, wanted)| if *wanted { zero } else { Value::Nothing }).collect())
     }
+}
+
+/// The floats that these values hold: their numbers among those of tangents, and where they stand. What may be a float
+/// and is none has a number, but does not count.
+pub(crate) fn held_floats(values: &[Value], zeros: &[Value]) -> Result<Vec<(usize, String)>, GradientError> {
+    let held = value_floats(values, zeros).map_err(shape_error)?;
+    let places = float_places(values, zeros).map_err(shape_error)?;
+    let all = places.into_iter().enumerate().zip(held);
+    Ok(all.filter(|(_, held)| held.is_some()).map(|(place, _)| place).collect())
 }
 
 /// Whether a place is one of these, or in one.

@@ -9,13 +9,13 @@ use passes::forward_mode;
 use crate::check::relative;
 use crate::directions::{Inputs, Prepared, chunk};
 use crate::engine::{Calls, Ran, RunOptions};
-use crate::hvp::{second_derivative, why_it_fails};
+use crate::hvp::{HessianNames, second_derivative, why_it_fails};
 use crate::jacobian::fill_column;
 use crate::table::table;
 use crate::{GradientError, JacobianOptions};
 
 /// The second derivatives of a float with respect to all floats of the arguments.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Hessian {
     /// The value of the function.
     pub value: f64,
@@ -27,6 +27,10 @@ pub struct Hessian {
     pub labels: Vec<String>,
     /// How many columns were computed at once.
     pub chunk: usize,
+    /// The module with the functions of the derivatives.
+    pub module: Module<IRCode>,
+    /// What these are called.
+    pub names: HessianNames,
     /// What has run the derivative.
     pub ran: Ran,
 }
@@ -118,5 +122,7 @@ pub fn hessian(
             fill_column(&mut matrix, column, &inputs.floats_of_second(&machine, slopes, tangents)?);
         }
     }
-    Ok(Hessian { value, gradient, matrix, labels: inputs.labels.clone(), chunk, ran: calls.ran() })
+    let (labels, ran) = (inputs.labels.clone(), calls.ran());
+    drop((calls, machine));
+    Ok(Hessian { value, gradient, matrix, labels, chunk, module: derived, names, ran })
 }

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use exec::{Limits, Machine, Value, float_places, tangent_floats};
+use exec::{Limits, Machine, Value, tangent_floats};
 use ircode::wording::counted;
 use ircode::{IRCode, Module, Name, Type};
 use passes::{forward_mode, reverse_mode};
 
 use crate::GradientError;
-use crate::directions::{Inputs, Prepared, chunk};
+use crate::directions::{Inputs, Prepared, chunk, held_floats};
 use crate::engine::{Calls, Engine, Ran, RunOptions, run};
 use crate::gradient::{into_ircode, run_error, shape_error};
 use crate::hvp::why_it_fails;
@@ -94,6 +94,10 @@ pub struct Jacobian {
     pub mode: Mode,
     /// How many columns, in forward mode, or rows, in reverse mode, were computed at once.
     pub chunk: usize,
+    /// The module with the functions of the derivative.
+    pub module: Module<IRCode>,
+    /// What the derivative is called: forward mode's of so many directions, or reverse mode's of a cotangent.
+    pub name: Name,
     /// What has run the derivative.
     pub ran: Ran,
 }
@@ -162,8 +166,8 @@ pub fn jacobian(
     let (value, _) = run(&prepared.module, name, &copies, &engine)?;
     let declared = prepared.module.function(name).map(|function| function.result.clone());
     let ty = declared.filter(|ty| !ty.is_unknown()).unwrap_or_else(|| value.type_of());
-    let output = Output { machine: &machine, value, ty };
-    let rows = output.places()?;
+    let output = Output::new(&machine, value, ty)?;
+    let rows: Vec<String> = output.held.iter().map(|(_, place)| place.clone()).collect();
     let columns = inputs.count();
     if rows.is_empty() {
         return Err(GradientError::NoNumber(output.value.to_string()));
@@ -201,14 +205,15 @@ pub fn jacobian(
         Mode::Reverse => {
             for (index, row) in matrix.iter_mut().enumerate() {
                 let mut operands = inputs.arguments()?;
-                operands.push(output.seed(index, rows.len())?);
+                operands.push(output.seed(index)?);
                 let result = calls.call(&operands)?;
                 *row = inputs.floats(result.as_tuple().and_then(|elements| elements.get(1..)).unwrap_or_default())?;
             }
         }
     }
-    let columns = inputs.labels.clone();
-    Ok(Jacobian { value: output.value.clone(), matrix, rows, columns, mode, chunk, ran: calls.ran() })
+    let (value, columns, ran) = (output.value.clone(), inputs.labels.clone(), calls.ran());
+    drop(calls);
+    Ok(Jacobian { value, matrix, rows, columns, mode, chunk, module: derived, name: derivative, ran })
 }
 
 /// Puts tangents in a column.
@@ -225,9 +230,21 @@ struct Output<'a> {
     machine: &'a Machine<'a>,
     value: Value,
     ty: Type,
+    /// The floats that it holds: their numbers among those of a tangent, and where they are.
+    held: Vec<(usize, String)>,
 }
 
-impl Output<'_> {
+impl<'a> Output<'a> {
+    fn new(machine: &'a Machine<'a>, value: Value, ty: Type) -> Result<Self, GradientError> {
+        let mut output = Output { machine, value, ty, held: Vec::new() };
+        output.held = held_floats(output.values(), &output.zeros()?)?;
+        // What the walk calls the argument `_2` is the result itself.
+        for (_, place) in &mut output.held {
+            *place = place.strip_prefix("_2").unwrap_or(place).to_string();
+        }
+        Ok(output)
+    }
+
     fn values(&self) -> &[Value] {
         std::slice::from_ref(&self.value)
     }
@@ -236,25 +253,19 @@ impl Output<'_> {
         self.machine.zero_tangents(self.values(), std::slice::from_ref(&self.ty)).map_err(run_error)
     }
 
-    /// Where the floats are. What the walk calls the argument `_2` is the result itself.
-    fn places(&self) -> Result<Vec<String>, GradientError> {
-        let places = float_places(self.values(), &self.zeros()?).map_err(shape_error)?;
-        Ok(places.into_iter().map(|place| place.strip_prefix("_2").unwrap_or(&place).to_string()).collect())
-    }
-
-    /// The cotangent that is 1 at one float of so many.
-    fn seed(&self, row: usize, rows: usize) -> Result<Value, GradientError> {
-        let mut floats = vec![0.0; rows];
-        if let Some(at) = floats.get_mut(row) {
-            *at = 1.0;
-        }
+    /// The cotangent that is 1 at the float of this row.
+    fn seed(&self, row: usize) -> Result<Value, GradientError> {
+        let at = self.held.get(row).map_or(0, |(at, _)| *at);
+        let mut floats = vec![0.0; at];
+        floats.push(1.0);
         let seed = self.machine.tangents_of_floats(&self.zeros()?, &floats).map_err(run_error)?;
         Ok(seed.into_iter().next().unwrap_or(Value::Nothing))
     }
 
-    /// The floats of a tangent. That of a result of another shape is an error.
+    /// The floats of a tangent, a row each. That of a result of another shape is an error.
     fn floats(&self, tangent: &Value) -> Result<Vec<f64>, GradientError> {
-        tangent_floats(self.values(), &self.zeros()?, std::slice::from_ref(tangent)).map_err(shape_error)
+        let all = tangent_floats(self.values(), &self.zeros()?, std::slice::from_ref(tangent)).map_err(shape_error)?;
+        Ok(self.held.iter().map(|(at, _)| all.get(*at).copied().unwrap_or(0.0)).collect())
     }
 }
 

@@ -29,17 +29,17 @@ pub fn tangent_floats(values: &[Value], zeros: &[Value], tangents: &[Value]) -> 
     Ok(floats)
 }
 
-/// The numbers of values to which the numbers of their tangents belong, in the order of [`tangent_floats`]; NaN where a
-/// value holds none.
+/// The numbers of values to which the numbers of their tangents belong, in the order of [`tangent_floats`]; `None` where
+/// a value holds none, as an integer in the place of a `Union{Int64, Float64}`.
 ///
 /// # Errors
 ///
 /// [`ValueError`], which tangents of other values get.
-pub fn value_floats(values: &[Value], zeros: &[Value]) -> Result<Vec<f64>, ValueError> {
+pub fn value_floats(values: &[Value], zeros: &[Value]) -> Result<Vec<Option<f64>>, ValueError> {
     let mut floats = Vec::new();
     Walk::of_tangents(values, zeros, zeros).run(&mut |_, item| {
         if matches!(item.b, Value::Scalar(_)) {
-            floats.push(item.a.as_float().unwrap_or(f64::NAN));
+            floats.push(item.a.as_float());
         }
         Ok(ControlFlow::Continue(()))
     })?;

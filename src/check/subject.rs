@@ -145,7 +145,7 @@ impl<'s> Subject<'s> {
         let values = [value];
         subject.seed_floats = tangent_floats(&values, &zero, &seed).map_err(shape_error)?;
         let held = value_floats(&values, &zero).map_err(shape_error)?;
-        let terms = held.iter().zip(&subject.seed_floats).map(|(y, w)| (y * w).abs());
+        let terms = held.iter().zip(&subject.seed_floats).filter_map(|(y, w)| Some((y.as_ref()? * w).abs()));
         subject.magnitude = terms.filter(|term| term.is_finite()).sum();
         subject.zero = zero.into_iter().next().unwrap_or(Value::Nothing);
         subject.seed = seed.into_iter().next().unwrap_or(Value::Nothing);
@@ -203,7 +203,8 @@ impl<'s> Subject<'s> {
         let finest = if self.has_small_floats() { 4 } else { 8 };
         let powers = || (1..=finest).map(|digits| 10f64.powi(-digits));
         let numbers = value_floats(&self.args, &self.zeros).unwrap_or_default();
-        let smallest = numbers.into_iter().map(f64::abs).filter(|size| *size > 0.0).fold(f64::INFINITY, f64::min);
+        let smallest =
+            numbers.into_iter().flatten().map(f64::abs).filter(|size| *size > 0.0).fold(f64::INFINITY, f64::min);
         let rounding = self.epsilon() * self.magnitude;
         let fractions = powers().map(|power| smallest * power).filter(|step| rounding / step <= tolerance * scale);
         let has_small = smallest < 10f64.powi(-finest / 2);
@@ -263,8 +264,9 @@ impl<'s> Subject<'s> {
         let at = |step: f64| -> Result<Option<Vec<f64>>, GradientError> {
             let args = self.machine().moved(&self.args, direction, step).map_err(run_error)?;
             let Ok(value) = self.call(&args) else { return Ok(None) };
-            // A result of another shape is that of another branch.
-            Ok(value_floats(&[value], std::slice::from_ref(&self.zero)).ok())
+            // A result of another shape is that of another branch, and so is one without a number where there was one.
+            let held = value_floats(&[value], std::slice::from_ref(&self.zero)).ok();
+            Ok(held.map(|held| held.into_iter().map(|number| number.unwrap_or(f64::NAN)).collect()))
         };
         let (Some(above), Some(below)) = (at(step)?, at(-step)?) else { return Ok(None) };
         let differences: Vec<f64> = above.iter().zip(&below).map(|(a, b)| (a - b) / (2.0 * step)).collect();

@@ -5,7 +5,7 @@ use clap::Args;
 use exec::Value;
 
 use super::arguments::CallOptions;
-use super::derivative::{describe, json_of};
+use super::derivative::{ShowOption, describe, json_of};
 use super::engine::EngineOptions;
 use super::jacobian::Columns;
 use super::matrix::{json_labels, json_row, json_rows};
@@ -22,6 +22,7 @@ Examples:
   bbkit hessian file.ir --fn rosenbrock --args '[[1.0, 1.0]]'         a table
   bbkit hessian file.ir --fn f --args '[[1.0, 2.0], 3.0]' --wrt _2    with respect to the first argument only
   bbkit hessian file.ir --fn f --args '[2.0]' --json                  {\"value\": …, \"labels\": […], \"gradient\": […], …}
+  bbkit hessian file.ir --fn f --args '[2.0]' --show                  the functions that compute them, too
 
 The columns are computed eight at once, or as many as --chunk says, and the whole matrix is: that both sides of the diagonal agree is a check,
 of which the last line tells. Where the function is smooth, rounding alone makes them differ. A mistake that is the same on both sides
@@ -42,6 +43,8 @@ pub(crate) struct HessianCommand {
     /// and columns are, and the rows of the matrix.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    show: ShowOption,
 }
 
 impl HessianCommand {
@@ -51,6 +54,7 @@ impl HessianCommand {
         let options = JacobianOptions { engine: self.engine.get(&self.call)?, ..self.columns.options(&self.call) };
         let result = hessian(&input.module, &name, &args, &options).map_err(|error| describe(&input, &error))?;
         self.engine.explain(&result.ran);
+        self.show.print_new(&input, &result.module, self.json)?;
         match self.json {
             true => output(&format!("{}\n", json(&result)?)),
             false => output(&result.to_string()),

@@ -4,7 +4,7 @@ use bbkit::{Jacobian, JacobianOptions, Mode, jacobian};
 use clap::{Args, ValueEnum};
 
 use super::arguments::CallOptions;
-use super::derivative::{describe, json_of};
+use super::derivative::{ShowOption, describe, json_of};
 use super::engine::EngineOptions;
 use super::matrix::{json_labels, json_rows};
 use super::rules::RuleOptions;
@@ -25,6 +25,7 @@ Examples:
   bbkit jacobian file.ir --fn f --args '[[1.0, 2.0]]' --mode forward --chunk 16
                                                                       sixteen columns at once
   bbkit jacobian file.ir --fn f --args '[2.0]' --json                 {\"value\": …, \"rows\": […], \"columns\": […], …}
+  bbkit jacobian file.ir --fn f --args '[2.0]' --show                 the function that computes them, too
 
 How it is computed: with `--mode auto`, forward where the result has as many floats as the arguments or more, and where reverse mode
 cannot differentiate the function; reverse otherwise. The function is run once before to count the floats of its result. Forward
@@ -49,6 +50,8 @@ pub(crate) struct JacobianCommand {
     /// columns are, and the rows of the matrix.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    show: ShowOption,
 }
 
 /// Which columns a matrix has, and how many are computed at once.
@@ -90,6 +93,7 @@ impl JacobianCommand {
             JacobianOptions { mode, engine: self.engine.get(&self.call)?, ..self.columns.options(&self.call) };
         let result = jacobian(&input.module, &name, &args, &options).map_err(|error| describe(&input, &error))?;
         self.engine.explain(&result.ran);
+        self.show.print_new(&input, &result.module, self.json)?;
         match self.json {
             true => output(&format!("{}\n", json(&result)?)),
             false => output(&result.to_string()),

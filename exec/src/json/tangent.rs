@@ -17,11 +17,11 @@ impl Machine<'_> {
     /// The tangent that JSON gives of a value. `zero` is its tangent with all floats zero, from
     /// [`zero_tangents`](Self::zero_tangents), and says what there is.
     ///
-    /// A float is a number. What has fields is a list of these, or an object by name, with `null` for those that have
-    /// no tangent; an array is a list as in [`value_from_json`](Self::value_from_json); a struct that can be changed is
-    /// a list or an object. The name of the class of an object, or of the case of an enum, may stand before that, as it
-    /// does before the value. `null` stands for zeros. Where one object is met again, `null` or the same JSON stands
-    /// for the tangent that it has already.
+    /// A float is a number; what may be one and is none has zero. What has fields is a list of these, or an object by
+    /// name, with `null` for those that have no tangent; an array is a list as in
+    /// [`value_from_json`](Self::value_from_json); a struct that can be changed is a list or an object. The name of the
+    /// class of an object, or of the case of an enum, may stand before that, as it does before the value. `null` stands
+    /// for zeros. Where one object is met again, `null` or the same JSON stands for the tangent that it has already.
     ///
     /// ```
     /// use exec::Machine;
@@ -81,6 +81,10 @@ impl Reader<'_, '_> {
         let fail = |message: String| Err(message.into());
         match (zero, json) {
             (zero, Json::Null) => Ok(zero.clone()),
+            // What may be a float, and is none.
+            (Value::Scalar(_), json) if value.as_float().is_none() && json.as_f64() != Some(0.0) => {
+                fail(format!("the value is {value}, which has no tangent: give null"))
+            }
             (Value::Scalar(zero), Json::Number(number)) => number_as(number, zero.scalar_type()),
             (Value::Scalar(zero), Json::String(text)) => {
                 let ty = zero.scalar_type();

@@ -539,11 +539,16 @@ impl Flow<'_> {
         matches!(called, Some(Callee::Primitive(primitive)) if !primitive.effects.writes)
     }
 
-    /// Whether what is put in an object is an integer or the like.
+    /// Whether what is put in an object is an integer or the like, and stays one.
     fn sets_no_tangent(&self, name: &str, args: &[Operand<Ids>]) -> bool {
         let position = if name == "setindex!" { 1 } else { 2 };
         let ty = args.get(position).map(|value| self.bb.operand_type(value));
-        ty.is_some_and(|ty| matches!(&ty, Type::Scalar(scalar) if !scalar.is_float()))
+        let becomes_float = || {
+            // Arrays convert what is assigned to their elements.
+            let object = args.first().filter(|_| name == "setindex!").map(|array| type_of(self.module, self.bb, array));
+            matches!(object, Some(Type::Array(array)) if matches!(array.element, Type::Scalar(scalar) if scalar.is_float()))
+        };
+        ty.is_some_and(|ty| matches!(ty, Type::Scalar(scalar) if !scalar.is_float())) && !becomes_float()
     }
 
     /// Whether `%new` makes something that can be changed.
