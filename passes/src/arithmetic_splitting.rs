@@ -150,7 +150,7 @@ fn split(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>, asked: &
     Some(Split { ty, ..Split::of(inst, ways, rest)? })
 }
 
-/// What becomes of a statement that reads elements of what may be an array, or something else.
+/// What becomes of a statement that reads elements of what may be an array or a tuple, or something else.
 fn split_arrays(
     bb: &BBCode,
     module: &Module<BBCode>,
@@ -161,28 +161,32 @@ fn split_arrays(
     let (primitive, args) = module.primitive_call(&inst.stmt)?;
     let (ResultType::Element(at) | ResultType::SumOfElements(at)) = primitive.result else { return None };
     let ty = bb.operand_type(args.get(at)?);
-    let arrays: Vec<Type> = match &ty {
-        Type::Union(members) => members.iter().filter(|ty| matches!(ty, Type::Array(_))).cloned().collect(),
+    let sums = matches!(primitive.result, ResultType::SumOfElements(_));
+    let is_read = |ty: &&Type| match ty {
+        Type::Array(array) => !sums || array.element.as_scalar().is_some(),
+        Type::Tuple(_) => !sums && method_choice::is_exact(module, ty),
+        _ => false,
+    };
+    let types: Vec<Type> = match &ty {
+        Type::Union(members) => members.iter().filter(is_read).cloned().collect(),
         ty if ty.is_unknown() || method_choice::is_abstract(module, ty) => {
-            let sums = matches!(primitive.result, ResultType::SumOfElements(_));
-            let known = known.get_or_init(|| known_arrays(bb, module)).iter();
-            let is_of_numbers = |ty: &Type| matches!(ty, Type::Array(array) if array.element.as_scalar().is_some());
-            let known = known.filter(|array| !sums || is_of_numbers(array));
-            known.filter(|array| module.is_a(array, ty) != Some(false)).take(MOST).cloned().collect()
+            let known = known.get_or_init(|| known_types(bb, module)).iter();
+            known.filter(is_read).filter(|known| module.is_a(known, ty) != Some(false)).take(MOST).cloned().collect()
         }
         _ => return None,
     };
-    if arrays.is_empty() || arrays.len() > MOST || primitive.effects.writes {
+    if types.is_empty() || types.len() > MOST || primitive.effects.writes {
         return None;
     }
     let at = at + 1 + call.args.len().checked_sub(args.len())?;
-    let way = |array: Type| Way { callee: None, tests: vec![(at, array)], ty: None };
-    let ways = arrays.into_iter().map(way).collect();
+    let way = |ty: Type| Way { callee: None, tests: vec![(at, ty)], ty: None };
+    let ways = types.into_iter().map(way).collect();
     Split::of(inst, ways, Rest::NoDerivative(primitive.name.into()))
 }
 
-/// What arrays in values of any type mostly are, and those that have tangents of which the program has values.
-fn known_arrays(bb: &BBCode, module: &Module<BBCode>) -> Vec<Type> {
+/// What arrays in values of any type mostly are, and those that have tangents of which the program has values; then the
+/// tuples that are elements of these.
+fn known_types(bb: &BBCode, module: &Module<BBCode>) -> Vec<Type> {
     const USUAL: [(ScalarType, u32); 3] = [(ScalarType::Float64, 1), (ScalarType::Float64, 2), (ScalarType::Int64, 1)];
     let tangents = TangentTypes::new(module);
     let mut arrays: Vec<Type> =
@@ -200,6 +204,21 @@ fn known_arrays(bb: &BBCode, module: &Module<BBCode>) -> Vec<Type> {
             }
         }
     }
+    let mut tuples: Vec<Type> = Vec::new();
+    for array in &arrays {
+        let Type::Array(array) = array else { continue };
+        let elements = match &array.element {
+            Type::Union(members) => members.as_slice(),
+            element => std::slice::from_ref(element),
+        };
+        for element in elements.iter().filter(|element| matches!(element, Type::Tuple(_))) {
+            let is_asked = method_choice::is_exact(module, element) && !tangents.of(element).is_none();
+            if is_asked && seen.insert(element.clone()) {
+                tuples.push(element.clone());
+            }
+        }
+    }
+    arrays.extend(tuples);
     arrays
 }
 

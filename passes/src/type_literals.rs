@@ -111,7 +111,11 @@ fn wanted_types(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -
         Stmt::Invoke(invoke) => {
             let types = &invoke.instance.argtypes;
             let own = parameters(module, &inst.stmt);
-            let of = |index: usize| types.get(index).and_then(narrow).or_else(|| own?.get(index).and_then(narrow));
+            // What the instance says comes first.
+            let of = |index: usize| match types.get(index).filter(|ty| **ty != Type::Untyped) {
+                Some(ty) => narrow(ty),
+                None => own?.get(index).and_then(narrow),
+            };
             (0..invoke.args.len()).map(of).collect()
         }
         Stmt::Call(call) => {

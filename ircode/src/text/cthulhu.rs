@@ -3,7 +3,6 @@
 use super::balanced::find_depth_0;
 use super::decoration::plain_names;
 use super::page::with_comments;
-use super::session::positional;
 use crate::name::Name;
 
 /// The text with menus as comments that stand without their heading, as where what was printed since is all that there
@@ -82,14 +81,14 @@ fn method(line: &str) -> Option<&str> {
     is_heading.then_some(method)
 }
 
-/// The names of the arguments of the method whose heading the line is, as `is_around` says; those given by keyword are
-/// not among them. `None` if not all have plain names.
+/// The names of the arguments of the method whose heading the line is, as `is_around` says. `None` if not all have
+/// plain names, and where there are arguments by keyword, of which the heading does not say where they come.
 pub(super) fn arguments(line: &str) -> Option<Vec<Name>> {
     // What an error has called on its way is numbered.
     let method = if line.starts_with('[') { return None } else { method(line)? };
     let method = method.split_once(") where ").map_or_else(|| method.strip_suffix(')'), |(head, _)| Some(head))?;
     let open = find_depth_0(method, "(").filter(|&open| open > 0)?;
-    plain_names(positional(method.get(open + 1..)?))
+    plain_names(method.get(open + 1..)?)
 }
 
 #[cfg(test)]
@@ -114,7 +113,7 @@ mod tests {
         let known = of("sub(c, b::Int64, x::T) where T<:Integer in Main at REPL[1]:1");
         assert!(known.body.to_string().contains("(_3, _4)"), "{}", known.body);
         assert_eq!(known.body.argtypes.len(), 4);
-        for new in ["sub(c, b, x) @ Main none:1", "sub(c, b::T, x::T; by, to...) where T<:Integer @ Main ~/sub.jl:12"] {
+        for new in ["sub(c, b, x) @ Main none:1", "sub(c, b::T, x::T) where T<:Integer @ Main ~/sub.jl:12"] {
             assert_eq!(of(new).body, known.body, "{new}");
         }
         for other in [
@@ -122,6 +121,7 @@ mod tests {
             "[1] sub(c, b, x) in Main at REPL[1]:1",
             "sub(::Type{T}, b, x) where T in Main at REPL[1]:1",
             "(::Main.Sub)(b, x) in Main at a.jl:1",
+            "sub(b, x; by) @ Main a.jl:1",
         ] {
             assert!(of(other).body.to_string().contains("(_3, _2)"), "{other}");
         }

@@ -243,4 +243,22 @@ mod tests {
             assert_eq!(operator_prefix(text), None);
         }
     }
+
+    #[test]
+    fn ranges_are_printed_without_spaces_where_they_come_back() {
+        use crate::{Style, parse_function, print_function};
+        let printed = |text: &str| {
+            let function = parse_function(&format!("1 ─ %1 = {text}\n└──      return %1\n")).unwrap();
+            let printed = print_function(&function, Style::Julia);
+            assert_eq!(parse_function(&printed).unwrap().body, function.body, "{printed}");
+            printed
+        };
+        for tight in ["1:4", "-1:_2", "(_2:3)::UnitRange{Int64}"] {
+            assert!(printed(tight).contains(&format!("= {tight}\n")), "{tight}");
+        }
+        for wide in ["(_2 : 1:3)::Any", "(1:3 : _2)::Any", "(_2 : 1 + 2im)::Any", "(1//2 : _2)::Any", "(:a : :b)::Any"]
+        {
+            assert!(printed(wide).contains(&format!("= {wide}\n")), "{wide}");
+        }
+    }
 }

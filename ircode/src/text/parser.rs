@@ -249,8 +249,10 @@ impl Parser {
             return self.end_of_page_part();
         }
         // Of a session, what was typed may be a comment here. It says something of the listing that follows.
-        let is_typed = ["#", "julia>", "@code_", "code_", "Base.code_"].iter().any(|start| trimmed.starts_with(start));
-        if is_typed && let Some(names) = self.session.line(trimmed) {
+        let typed = ["#", "julia>", "@code_", "code_", "Base.code_"].iter().any(|start| trimmed.starts_with(start));
+        if (typed || trimmed.contains("(generic function with "))
+            && let Some(names) = self.session.line(trimmed)
+        {
             self.variables.names = names;
         }
         if trimmed.is_empty() || trimmed.starts_with('#') && !hidden {

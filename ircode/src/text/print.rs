@@ -216,7 +216,7 @@ impl StatementPrinter {
             let infix = is_binary(name) && (args.len() == 2 || args.len() > 2 && is_n_ary(name));
             if infix {
                 out.write_str(if typed { "(" } else { "" })?;
-                let is_tight = name == ":" && !self.exact() && !self.has_colons_at(args)?;
+                let is_tight = name == ":" && !self.exact() && self.are_plain(args)?;
                 for (i, arg) in args.iter().enumerate() {
                     match (i, is_tight) {
                         (0, _) => {}
@@ -246,16 +246,16 @@ impl StatementPrinter {
         out.write_char(')')
     }
 
-    /// Whether a range of these operands needs spaces around its colon, as `:a : :b` does.
-    fn has_colons_at<N: Names>(&self, args: &[Operand<N>]) -> Result<bool, fmt::Error> {
+    /// Whether a range of these operands needs no spaces around its colon, as `:a : :b` and `(1:2) : 3` do.
+    fn are_plain<N: Names>(&self, args: &[Operand<N>]) -> Result<bool, fmt::Error> {
         for arg in args {
             let mut text = String::new();
             self.write_operand(&mut text, arg, Place::Call)?;
-            if text.starts_with(':') || text.ends_with(':') {
-                return Ok(true);
+            if text.contains([':', ' ', '/']) {
+                return Ok(false);
             }
         }
-        Ok(false)
+        Ok(true)
     }
 
     fn write_invoke<N: Names>(&self, out: &mut dyn Write, invoke: &InvokeNode<N>) -> fmt::Result {

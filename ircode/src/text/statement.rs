@@ -33,7 +33,8 @@ pub(super) fn type_length(text: &str) -> usize {
     let before = |rest: &str| text.get(..text.len() - rest.len()).unwrap_or_default();
     let is_around_where = |rest: &str| {
         let (ahead, behind) = (before(rest).rsplit(' ').next(), rest.trim_start().split(' ').next());
-        ahead.is_some_and(is_where) || behind.is_some_and(is_where)
+        let goes_on = |word: &str| is_where(word) || matches!(word, "<:" | ">:");
+        ahead.is_some_and(goes_on) || behind.is_some_and(goes_on)
     };
     balanced_length(text, |rest| {
         let is_space = rest.starts_with(' ');
@@ -50,9 +51,10 @@ fn is_where(word: &str) -> bool {
 /// stands over it: `::Tuple{Int64}pansion`.
 pub(super) fn is_overwritten(before: &str, rest: &str) -> bool {
     let is_left = |c: char| is_identifier_part(c) || c == ' ' || BARS.contains(&c);
+    let is_operator = |word: &str| is_where(word) || matches!(word, "in" | "isa");
     before.ends_with(['}', ')'])
         && !rest.trim_end().is_empty()
-        && !rest.split(' ').any(is_where)
+        && !rest.split(' ').any(is_operator)
         && rest.trim_end().chars().all(is_left)
 }
 
@@ -717,9 +719,17 @@ mod tests {
                 assert!(body(&format!("{ty}{more}")).is_err(), "{more}");
             }
         }
-        for ty in ["Vector{T} where T", "VECTOR{T} WHERE T", "Array{T, N} where {T<:Real, N}", "Vector{T} where #s1<:T"]
-        {
+        for ty in [
+            "Vector{T} where T",
+            "VECTOR{T} WHERE T",
+            "Array{T, N} where {T<:Real, N}",
+            "Vector{T} where #s1<:T",
+            "Vector{T} where Int <: T <: Real",
+        ] {
             assert_eq!(super::type_length(ty), ty.len(), "{ty}");
+        }
+        for stmt in ["Main.f(_2) in _3", "Main.f(_2) _3", "Main.f(_2) isa Foo"] {
+            assert!(parse_function(&format!("1 ─ %1 = {stmt}\n└──      return %1\n")).is_err(), "{stmt}");
         }
     }
 
