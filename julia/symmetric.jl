@@ -64,7 +64,7 @@ function to_second_order(A::Matrix, derivative, values, factors, rest, scale)
     n = length(values)
     made = factors .* rest
     for j in 1:n, i in 1:n, k in 1:n
-        # What is beside the diagonal here is nothing on it.
+        # The half that is not symmetric has nothing on its diagonal. Where eigenvalues are equal, second derivatives are wrong: README.md says so.
         (k == i || k == j || abs(values[i] - values[k]) <= scale) && continue
         if abs(values[i] - values[j]) > scale
             factor = (factors[i, k] - factors[k, j]) / (values[i] - values[j])

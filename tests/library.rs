@@ -212,7 +212,8 @@ fn second_derivatives_are_compiled() {
 }
 
 /// Functions of a matrix that happens to be symmetric, with the product of the Hessian there and a direction that is
-/// not, column by column: differences of the case's closed form in long arithmetic, by a step of 10⁻⁶⁰.
+/// not, column by column: mixed differences of the case with 1000 bits, for which tests/library/short_cuts.jl has
+/// iterations, series and formulas of their own, by a step of 10⁻⁶⁰.
 const NEAR_SYMMETRIC: [(&str, [f64; 9]); 3] = [
     (
         "functions_of_matrices_that_are_symmetric",

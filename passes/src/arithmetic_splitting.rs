@@ -28,8 +28,8 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
 /// The same where operands may be of any type, or be something else beside numbers, too: then there are branches for
 /// the numbers that they are most often, and otherwise the run ends in an error, as what the derivative would be is not
 /// known. So there are for elements, and their sums, of what may be an array or something else: it is asked for the
-/// arrays that programs mostly have, and for those that this one has. This is for code that is to be differentiated,
-/// where that was refused without it.
+/// arrays that programs mostly have, and for those that this one has with the tuples in them. This is for code that is
+/// to be differentiated, where that was refused without it.
 pub(crate) fn run_on_open(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     run_on(bb, context, &Asked::Open(OnceCell::new()))
 }
@@ -49,7 +49,7 @@ pub(crate) fn may_have_open(function: &Function<BBCode>, module: &Module<BBCode>
 enum Asked {
     /// Numbers of some known types, or `nothing`.
     Numbers,
-    /// What may be anything else, too. Here are the arrays of the program, once it is asked for one.
+    /// What may be anything else, too. Here are the [types](known_types) that are asked for, once they are needed.
     Open(OnceCell<Vec<Type>>),
 }
 
