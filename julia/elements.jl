@@ -309,7 +309,7 @@ function retyped_use(ir, rows::Columns, @nospecialize(stmt), @nospecialize(old),
         return stmt, incoming_type(ir, rows, stmt, BitSet(), live_blocks(ir, rows))
     elseif stmt isa Core.PiNode
         ty = argument_type(ir, rows, stmt.val)
-        is_open_tuple(ty) && return nothing
+        is_open_tuple(ty) && return counted_tuple(stmt.val, ty, stmt.typ)
         narrow = typeintersect(ty, stmt.typ isa Type ? stmt.typ : Any)
         # What was left behind the branch of the types that the value had need not be what is left of others.
         narrow === Union{} || return stmt, narrow

@@ -525,9 +525,15 @@ function write_named(writer::Writer, x::GlobalRef)
     known === nothing ? write_global(writer.buffer, x) : write_path(writer.buffer, known...)
 end
 
-global_path(x::GlobalRef) = string(module_path(global_module(x)), ".", x.name)
+global_path(x::GlobalRef) = string(path_of_global(x), ".", x.name)
 
-write_global(io::IO, x::GlobalRef) = write_path(io, module_path(global_module(x)), string(x.name))
+write_global(io::IO, x::GlobalRef) = write_path(io, path_of_global(x), string(x.name))
+
+"The path of the module by which a global is named."
+function path_of_global(x::GlobalRef)
+    isdefined(x.mod, x.name) && hides_library(getfield(x.mod, x.name)) && return OWN_PATH
+    return module_path(global_module(x))
+end
 
 function write_path(io::IO, path::String, name::String)
     print(io, "{\"global\":{\"module\":")

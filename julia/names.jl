@@ -4,7 +4,15 @@
 module_path(m::Module) = join(string.(fullname(m)), '.')
 
 "A type, or an element of the compiler's lattice, as Julia prints it."
-type_text(@nospecialize(ty)) = shows_environment(ty) ? "Core.Compiler.Const(Base.ENV, false)" : repr(ty)
+function type_text(@nospecialize(ty))
+    shows_environment(ty) && return "Core.Compiler.Const(Base.ENV, false)"
+    text = repr(ty)
+    for f in functions_in(ty)
+        isdefined(f, :instance) && hides_library(f.instance) || continue
+        text = replace(text, string("typeof(", repr(f.instance), ")") => string("typeof(", function_text(f.instance), ")"))
+    end
+    return text
+end
 
 # The environment prints with all that is in it, which is nobody's business.
 shows_environment(@nospecialize(ty)) =
@@ -65,7 +73,17 @@ function callee_text(@nospecialize(ty))
 end
 
 "The name of a function object, by which Julia reads it back."
-function_text(@nospecialize(f)) = repr(f)
+function_text(@nospecialize(f)) = hides_library(f) ? string(OWN_PATH, ".", nameof(f)) : repr(f)
+
+"The path by which the program's own functions are named where `Main` alone would not tell them from those of Julia's library, which have names there, too."
+const OWN_PATH = "Main.Main"
+
+"Names of functions that bbkit knows and that packages have, not Julia's Base."
+const OF_PACKAGES = (:dot, :erf, :erfc)
+
+"Whether a function of `Main` has the name of another one in Julia's library."
+hides_library(@nospecialize(f)) =
+    f isa Function && parentmodule(typeof(f)) === Main && is_global_function(f) && (isdefined(Base, nameof(f)) || nameof(f) in OF_PACKAGES)
 
 "The method that a call of these types dispatches to; `nothing` if there is none, or more than one."
 function dispatched_method(@nospecialize(sig))

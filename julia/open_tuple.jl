@@ -9,6 +9,7 @@ end
 
 "The elements of tuples, arrays and open tuples, one after another."
 open_tuple(::Type{T}, parts...) where {T} = OpenTuple(fill_from!(Vector{T}(undef, +(0, map(length, parts)...)), 0, parts...))
+reversed_tuple(::Type{T}, parts...) where {T} = reverse(open_tuple(T, parts...))
 open_tuple_of(::Type{T}, f, n) where {T} = OpenTuple(T[f(i) for i in 1:n])
 
 Base.length(t::OpenTuple) = length(t.elements)
@@ -27,9 +28,16 @@ Base.map(f, t::OpenTuple, others::OpenTuple...) = OpenTuple(map(f, t.elements, m
 Base.broadcastable(t::OpenTuple) = t.elements
 Base.collect(t::OpenTuple) = copy(t.elements)
 Base.prod(t::OpenTuple) = prod(t.elements)
+Base.reverse(t::OpenTuple) = OpenTuple(reverse(t.elements))
+Iterators.reverse(t::OpenTuple) = Iterators.reverse(t.elements)
+Base.convert(::Type{NTuple{N,T}}, t::OpenTuple{T}) where {N,T} = counted(t, Val(N))
 Base.:(==)(t::OpenTuple, other::OpenTuple) = t.elements == other.elements
 Base.:(==)(t::OpenTuple, other::Tuple) = length(t) == length(other) && t.elements == collect(other)
 Base.:(==)(t::Tuple, other::OpenTuple) = other == t
+
+"The tuple of so many elements that code says that it is."
+counted(t::OpenTuple{T}, count::Val{N}) where {T,N} =
+    length(t.elements) == N ? ntuple(i -> t.elements[i], count) : throw(TypeError(:typeassert, "", NTuple{N,T}, t.elements))
 
 """
 Calls a function that collects its arguments from one on, with the elements of the parts: `count` of them come before what it collects, which are

@@ -94,10 +94,11 @@ function opening_statement(ir, rows::Columns, @nospecialize(stmt), @nospecialize
     f, types = known_object(call[1]), argument_types(ir, rows, call)
     if is_splat(f)
         of, parts = splatted(stmt)
-        known_object(of) === tuple || return open_call(ir, rows, stmt, instances; gives = open)
+        made_by = known_object(of) === tuple ? :open_tuple : reverses(known_object(of)) ? :reversed_tuple : nothing
+        made_by === nothing && return open_call(ir, rows, stmt, instances; gives = open)
         has_elements(@nospecialize(ty)) = ty <: Tuple{Vararg{element}} || ty <: Portable.Elements && eltype(ty) === element
         all(has_elements, argument_types(ir, rows, parts)) || return nothing
-        return Expr(:call, GlobalRef(Portable, :open_tuple), element, parts...)
+        return Expr(:call, GlobalRef(Portable, made_by), element, parts...)
     elseif f isa Function && parentmodule(f) === Base && nameof(f) in (:ntuple, :_ntuple) && types[3:end] == Any[Int]
         return Expr(:call, GlobalRef(Portable, :open_tuple_of), element, call[2:3]...)
     end
@@ -109,6 +110,15 @@ function opening_statement(ir, rows::Columns, @nospecialize(stmt), @nospecialize
     mi = made_instance(Tuple{typeof(Portable.opened),types...}, instances)
     code = mi === nothing ? nothing : exported_code(mi, instances)
     return code !== nothing && code[2] === open ? Expr(:call, GlobalRef(Portable, :opened), call...) : nothing
+end
+
+"Whether a function gives its arguments from the last to the first."
+reverses(@nospecialize(f)) = f isa Function && nameof(f) === :revargs && parentmodule(f) === Base
+
+"An open tuple as the tuple of so many elements that code says that it is, with its type; `nothing` if it says something else."
+function counted_tuple(@nospecialize(x), @nospecialize(open), @nospecialize(said))
+    said isa DataType && said <: NTuple{N,eltype(open)} where {N} && isconcretetype(said) || return nothing
+    return Expr(:call, GlobalRef(Portable, :counted), x, Val(fieldcount(said))), said
 end
 
 "`ntuple` of a count that is known, as the function that has it in its type."
@@ -139,6 +149,8 @@ function use_of_open_tuple(ir, rows::Columns, stmt::Expr, types, @nospecialize(o
     name === :typeof && return stmt, type_of_types(types[1])
     if name === :getfield && is_open_tuple(types[1]) && types[2] === Int
         stmt = Expr(:call, GlobalRef(Base, :getindex), stmt.args[2:3]...)
+    elseif name === :typeassert
+        return counted_tuple(stmt.args[2], types[1], known_object(stmt.args[3]))
     elseif name === :nfields
         stmt = Expr(:call, GlobalRef(Base, :length), stmt.args[2])
     elseif name === :isa && known_object(stmt.args[3]) === Tuple{}

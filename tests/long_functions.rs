@@ -173,3 +173,56 @@ fn many_ways_lead_to_one_block_in_each_round() {
         assert!(close(value, expected, 1e-12) && close(dx, slope, 1e-9), "{value}, {dx}, not {expected}, {slope}");
     }
 }
+
+/// `a, b = b, 1.0001 a`, three times in each of thousands of loops one behind the other: what goes around each lies in the
+/// frame, too, where the two change places.
+#[test]
+fn loops_one_behind_the_other_keep_what_goes_around() {
+    let (loops, rounds) = (1_500, 3);
+    let mut text = String::from("function f(x::Float64, y::Float64)::Float64\n1 ─      goto #2\n");
+    let (mut a, mut b) = ("x".to_string(), "y".to_string());
+    for number in 0..loops {
+        let (v, block) = (2 + 9 * number, 2 + 3 * number);
+        let (from, body, exit) = (block - 1, block + 1, block + 2);
+        writeln!(
+            text,
+            "{block} ┄ %{v} = φ (#{from} => {a}, #{body} => %{})::Float64\n\
+             │   %{} = φ (#{from} => {b}, #{body} => %{})::Float64\n\
+             │   %{} = φ (#{from} => 0, #{body} => %{})::Int64\n\
+             │   %{} = Base.slt_int(%{}, {rounds})::Bool\n\
+             └──      goto #{exit} if not %{}\n\
+             {body} ─ %{} = Base.mul_float(%{v}, 1.0001)::Float64\n\
+             │   %{} = Base.add_int(%{}, 1)::Int64\n\
+             └──      goto #{block}\n\
+             {exit} ─      goto #{}",
+            v + 1,
+            v + 1,
+            v + 5,
+            v + 2,
+            v + 6,
+            v + 3,
+            v + 2,
+            v + 3,
+            v + 5,
+            v + 6,
+            v + 2,
+            exit + 1
+        )
+        .unwrap();
+        (a, b) = (format!("%{v}"), format!("%{}", v + 1));
+    }
+    let last = 2 + 3 * loops;
+    let sum = 2 + 9 * loops;
+    writeln!(text, "{last} ─ %{sum} = Base.sub_float({a}, {b})::Float64\n└──      return %{sum}\nend").unwrap();
+    let module = parse_module(&text).unwrap().module;
+
+    // Four loops of three rounds exchange the two an even number of times, and so do all of them.
+    let factor = 1.0001_f64.powi(loops * rounds / 2);
+    for effort in [Effort::Full, Effort::Quick] {
+        let gradient = module.gradient("f").effort(effort).compile().unwrap();
+        let (mut dx, mut dy) = (f64::NAN, f64::NAN);
+        let value = gradient.call((0.7, 0.3), (&mut dx, &mut dy)).unwrap();
+        assert!(close(value, 0.4 * factor, 1e-11), "{value}, not {}", 0.4 * factor);
+        assert!(close(dx, factor, 1e-11) && close(dy, -factor, 1e-11), "{dx}, {dy}, not {factor}");
+    }
+}

@@ -29,6 +29,24 @@ impl Analyses {
 }
 
 /// Which blocks every way to a block goes through: the dominator tree, and the dominance frontiers.
+///
+/// ```
+/// use bbcode::BBCode;
+/// use ircode::parse_function;
+///
+/// let bb = BBCode::try_from(&parse_function("
+/// 1 ─      goto #3 if not _2
+/// 2 ─      goto #4
+/// 3 ─      nothing
+/// 4 ┄      return _3
+/// ")?.body)?;
+/// let blocks: Vec<_> = bb.blocks().collect();
+/// let dominators = bb.dominators();
+/// assert!(dominators.dominates(blocks[0], blocks[3]) && !dominators.dominates(blocks[1], blocks[3]));
+/// assert_eq!(dominators.nearest_common(blocks[1], blocks[2]), Some(blocks[0]));
+/// assert_eq!(dominators.immediate(blocks[3]), Some(blocks[0]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Dominators {
     cfg: Arc<BlockGraph>,

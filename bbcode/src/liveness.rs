@@ -34,6 +34,10 @@ use crate::ids::{BlockId, InstId};
 /// assert_eq!(liveness.live_out(blocks[0]), [insts[0], insts[1]]);
 /// assert_eq!(liveness.live_in(blocks[1]), [insts[0]]);
 /// assert!(liveness.live_in(blocks[2]).is_empty());
+/// // `%1` is used by the return of the second block, `%2` only by the φ.
+/// assert!(liveness.is_live_after(insts[0], insts[1]));
+/// assert!(!liveness.is_live_after(insts[0], bb.last_inst(blocks[1]).unwrap()));
+/// assert!(liveness.is_live_after(insts[1], insts[2]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

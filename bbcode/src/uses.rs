@@ -26,6 +26,8 @@ impl BBCode {
     /// bb.replace_all_uses(insts[1], &insts[0].into())?;
     /// assert_eq!(bb.users(insts[0]), [insts[2], insts[1], insts[1]]);
     /// assert!(bb.users(insts[1]).is_empty());
+    /// assert_eq!(bb.any_user(insts[1]), None);
+    /// assert_eq!(bb.any_user(insts[0]), Some(insts[2]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn users(&self, value: InstId) -> Vec<InstId> {

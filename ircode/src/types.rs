@@ -218,7 +218,7 @@ impl Type {
     }
 
     /// Whether something holds of a type that this one is directly made of.
-    pub(crate) fn any_part(&self, holds: &mut dyn FnMut(&Type) -> bool) -> bool {
+    pub fn any_part(&self, holds: &mut dyn FnMut(&Type) -> bool) -> bool {
         match self {
             Type::Tuple(types) | Type::Union(types) => types.iter().any(holds),
             Type::NamedTuple(fields) => fields.iter().any(|(_, ty)| holds(ty)),
@@ -350,10 +350,12 @@ impl fmt::Display for Type {
     }
 }
 
-/// The type of all elements of a tuple of more than three, which Julia prints as an `NTuple`.
+/// The type of all elements of a tuple of more than three, which Julia prints as an `NTuple`. None of what is so large
+/// that an `NTuple` would not be read as a tuple: it is printed in full.
 pub(crate) fn uniform(elements: &[Type]) -> Option<&Type> {
     let (first, rest) = elements.split_first()?;
-    (elements.len() > 3 && rest.iter().all(|element| element == first)).then_some(first)
+    let is_read = || elements.len() <= parse::LONGEST && !first.is_larger_than((parse::LARGEST - 1) / elements.len());
+    (elements.len() > 3 && rest.iter().all(|element| element == first) && is_read()).then_some(first)
 }
 
 fn write_parameters(f: &mut fmt::Formatter<'_>, head: &str, parameters: &[Type]) -> fmt::Result {
@@ -460,6 +462,16 @@ mod tests {
         );
         assert_eq!(Type::parse("NTuple{2,Int64}"), Type::parse("Tuple{Int64, Int64}"));
         assert_eq!(Type::parse("Base.Int64"), Type::named("Base.Int64"));
+    }
+
+    #[test]
+    fn long_tuples_of_one_type_are_read_as_they_were() {
+        for inner in [Type::FLOAT64, Type::tuple(vec![Type::FLOAT64; 256]), Type::tuple(vec![Type::Any; 257])] {
+            for length in [4, 256, 257, 300] {
+                let ty = Type::tuple(vec![inner.clone(); length]);
+                assert_eq!(Type::parse(&ty.to_string()), ty, "{length} of {inner}");
+            }
+        }
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
 
 /// The same where operands may be of any type, or be something else beside numbers, too: then there are branches for
 /// the numbers that they are most often, and otherwise the run ends in an error, as what the derivative would be is not
-/// known. So there are for elements, and their sums, of what may be an array or something else: it is asked for the
+/// known. So there are for elements, their sums, and copies of what may be an array or something else: it is asked for the
 /// arrays that programs mostly have, and for those that this one has with the tuples in them. This is for code that is
 /// to be differentiated, where that was refused without it.
 pub(crate) fn run_on_open(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
@@ -159,12 +159,16 @@ fn split_arrays(
 ) -> Option<Split> {
     let Stmt::Call(call) = &inst.stmt else { return None };
     let (primitive, args) = module.primitive_call(&inst.stmt)?;
-    let (ResultType::Element(at) | ResultType::SumOfElements(at)) = primitive.result else { return None };
+    let (at, sums, of_tuples) = match primitive.result {
+        ResultType::Element(at) => (at, false, true),
+        ResultType::SumOfElements(at) => (at, true, false),
+        _ if primitive.name == "copy" => (0, false, false),
+        _ => return None,
+    };
     let ty = bb.operand_type(args.get(at)?);
-    let sums = matches!(primitive.result, ResultType::SumOfElements(_));
     let is_read = |ty: &&Type| match ty {
         Type::Array(array) => !sums || array.element.as_scalar().is_some(),
-        Type::Tuple(_) => !sums && method_choice::is_exact(module, ty),
+        Type::Tuple(_) => of_tuples && method_choice::is_exact(module, ty),
         _ => false,
     };
     let types: Vec<Type> = match &ty {

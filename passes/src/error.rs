@@ -34,6 +34,8 @@ pub enum PassErrorKind {
     /// There is no derivative rule for this primitive on operands of these types. For a primitive of the host, the host
     /// may register one.
     NoRule(&'static str),
+    /// The function catches exceptions in a way that is not differentiated.
+    Catches,
     /// The module has no function of this name.
     NoSuchFunction,
     /// What was asked of the pass does not go together with the function: an argument without derivative, no direction,

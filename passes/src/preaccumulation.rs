@@ -1,5 +1,7 @@
 //! Multiplies adjoints that loops carry by one number a round.
 
+use std::collections::BTreeSet;
+
 use bbcode::{BBCode, BlockGraph, BlockId, EditError, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::graph::{LoopForest, LoopId};
@@ -32,7 +34,7 @@ const MOST_STATEMENTS: usize = 256;
 /// undefined on some way, of which a product would be asked.
 ///
 /// This is the preaccumulation of local Jacobians (Griewank and Walther, *Evaluating Derivatives*, 2nd ed., 10.2), of
-/// one row and one column. It takes time linear in the function, but for a factor: the floats that a loop carries.
+/// one row and one column.
 ///
 /// ```
 /// use bbcode::BBCode;
@@ -84,8 +86,9 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let mut found = Vec::new();
     for (id, each) in loops.iter().filter(|(id, each)| !each.irreducible && !parents.contains(id)) {
         let (Some(header), Some(blocks)) = (graph.block(each.header), blocks.get(&id)) else { continue };
+        let uses = Uses::in_blocks(bb, blocks);
         let search =
-            Search { module: context.module, bb, graph: &graph, loops: &loops, id, blocks, undefined: &undefined };
+            Search { module: context.module, bb, graph: &graph, loops: &loops, id, uses, undefined: &undefined };
         found.extend(bb.phi_nodes(header).filter_map(|(phi, _)| search.recurrence(phi)));
     }
     let mut replaced = Replacements::new();
@@ -107,14 +110,36 @@ struct Recurrence {
     steps: Vec<InstId>,
 }
 
+/// The statements of a loop in the order of a round, and where in it values are used.
+struct Uses {
+    statements: Vec<InstId>,
+    of: SecondaryMap<InstId, Vec<usize>>,
+}
+
+impl Uses {
+    /// Of blocks that stand each after those that come before it in a round.
+    fn in_blocks(bb: &BBCode, blocks: &[BlockId]) -> Uses {
+        let mut uses = Uses { statements: Vec::new(), of: SecondaryMap::new() };
+        for (id, inst) in blocks.iter().flat_map(|&block| bb.insts(block)) {
+            let position = uses.statements.len();
+            uses.statements.push(id);
+            inst.stmt.for_each_use(|value| {
+                if let Some(entry) = uses.of.entry(value) {
+                    entry.or_default().push(position);
+                }
+            });
+        }
+        uses
+    }
+}
+
 struct Search<'a> {
     module: &'a Module<BBCode>,
     bb: &'a BBCode,
     graph: &'a BlockGraph,
     loops: &'a LoopForest,
     id: LoopId,
-    /// The blocks of the loop, each after those that come before it in a round.
-    blocks: &'a [BlockId],
+    uses: Uses,
     undefined: &'a SecondaryMap<InstId, ()>,
 }
 
@@ -126,23 +151,23 @@ impl Search<'_> {
         let mut dependent: HashSet<InstId> = HashSet::from_iter([phi]);
         let mut linear: HashSet<InstId> = HashSet::from_iter([phi]);
         let mut order = Vec::new();
-        for &block in self.blocks {
-            for (id, inst) in self.bb.insts(block) {
-                let mut depends = false;
-                inst.stmt.for_each_use(|value| depends |= dependent.contains(&value));
-                if !depends || Some(block) == header && matches!(inst.stmt, Stmt::Phi(_)) {
-                    continue;
-                }
-                let is_defined = !self.undefined.contains_key(id);
-                if is_defined && inst.ty == Type::FLOAT64 && self.is_linear(&inst.stmt, &linear, &dependent) {
-                    linear.insert(id);
-                    order.push(id);
-                }
-                dependent.insert(id);
-                if dependent.len() > MOST_STATEMENTS {
-                    return None;
-                }
+        let mut work: BTreeSet<usize> = self.uses.of.get(phi).into_iter().flatten().copied().collect();
+        while let Some(position) = work.pop_first() {
+            let Some(&id) = self.uses.statements.get(position) else { continue };
+            let Some(inst) = self.bb.inst(id) else { continue };
+            if matches!(inst.stmt, Stmt::Phi(_)) && self.bb.block_of(id) == header {
+                continue;
             }
+            let is_defined = !self.undefined.contains_key(id);
+            if is_defined && inst.ty == Type::FLOAT64 && self.is_linear(&inst.stmt, &linear, &dependent) {
+                linear.insert(id);
+                order.push(id);
+            }
+            dependent.insert(id);
+            if dependent.len() > MOST_STATEMENTS {
+                return None;
+            }
+            work.extend(self.uses.of.get(id).into_iter().flatten().filter(|&&later| later > position));
         }
         let mut needed: HashSet<InstId> = HashSet::new();
         let mut work = vec![next];

@@ -130,7 +130,7 @@ impl CallOptions {
                 }
                 values
             }
-            _ => return fail("--args must be a JSON array, or an object by name"),
+            _ => return Err(Failure::of_usage("--args must be a JSON array, or an object by name")),
         };
         let expected = types.len();
         if values.len() < expected || values.len() > expected && !listing {
@@ -199,7 +199,8 @@ fn first_read_of_self(input: &Input, name: &Name) -> Option<SSAValue> {
 /// What an option says in JSON.
 pub(super) fn parse_json(option: &str, text: &str) -> Result<Json, Failure> {
     serde_json::from_str::<UniqueKeys>(text).and_then(|_| serde_json::from_str(text)).map_err(|error| {
-        let at = error.column().saturating_sub(1).min(text.len());
+        let before: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+        let at = (before + error.column().saturating_sub(1)).min(text.len());
         let diagnostic = ircode::diagnostic::Diagnostic::error(at..at, format!("{option} is no JSON: {error}"), "here");
         Failure::of_usage(ircode::diagnostic::render(text, None, &[diagnostic]))
     })

@@ -4,7 +4,7 @@ use bbkit::{Engine, Ran};
 use clap::Args;
 
 use super::arguments::CallOptions;
-use super::{Failure, fail, say};
+use super::{Failure, say};
 
 /// What runs a program.
 #[derive(Args)]
@@ -32,7 +32,8 @@ impl EngineOptions {
         match self.engine {
             EngineName::Interp => Ok(Engine::Interpreter),
             EngineName::Native if call.max_steps.is_some() => {
-                fail("--max-steps: native code does not count statements; use --engine interp or auto")
+                let message = "--max-steps: native code does not count statements; use --engine interp or auto";
+                Err(Failure::of_usage(message))
             }
             EngineName::Native => Ok(Engine::Native),
             EngineName::Auto => Ok(Engine::Auto),

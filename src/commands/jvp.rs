@@ -7,7 +7,7 @@ use ircode::wording::{counted, with_article};
 use ircode::{Name, Type};
 use serde_json::Value as Json;
 
-use super::arguments::CallOptions;
+use super::arguments::{CallOptions, parse_json};
 use super::derivative::{ShowOption, describe};
 use super::engine::EngineOptions;
 use super::rules::RuleOptions;
@@ -62,7 +62,7 @@ impl JvpCommand {
         let limits = self.call.limits();
         let engine = self.engine.get(&self.call)?;
         if self.linearize && engine == Engine::Native {
-            return fail("--linearize is run by the interpreter; use --engine interp or auto");
+            return Err(Failure::of_usage("--linearize is run by the interpreter; use --engine interp or auto"));
         }
         let result = match self.linearize {
             false => jvp_with(&input.module, &name, &args, &directions, &RunOptions { limits, engine }),
@@ -102,8 +102,8 @@ pub(super) fn direction(
     if function.is_some_and(|function| function.varargs) {
         declared.pop();
     }
-    let Ok(Json::Array(tangents)) = serde_json::from_str(given) else {
-        return fail(format!("{option} must be a JSON array, not {given}"));
+    let Json::Array(tangents) = parse_json(option, given)? else {
+        return Err(Failure::of_usage(format!("{option} must be a JSON array, not {given}")));
     };
     if tangents.len() != args.len() {
         let (given, taken) = (tangents.len(), args.len());

@@ -109,7 +109,8 @@ impl Reduce {
         let reduced = reduce_with(&input.module, &options, &mut interesting, &mut |progress| {
             let functions = counted(progress.functions, "function");
             let statements = counted(progress.statements, "statement");
-            say(&format!("{:>6} tests  {functions}, {statements}  ({})", progress.tests, progress.step));
+            let tests = if progress.tests == 1 { "test " } else { "tests" };
+            say(&format!("{:>6} {tests}  {functions}, {statements}  ({})", progress.tests, progress.step));
         });
         if let Some(failure) = trouble {
             return Err(failure);

@@ -75,7 +75,8 @@ impl Show {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let mut input = Input::read(&self.file)?;
         if !self.activity && !self.wrt.is_empty() {
-            return fail("--wrt says what --activity is with respect to, and means nothing without it");
+            let message = "--wrt says what --activity is with respect to, and means nothing without it";
+            return Err(Failure::of_usage(message));
         }
         if self.activity {
             return self.show_activity(input);

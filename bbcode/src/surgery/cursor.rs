@@ -121,6 +121,30 @@ impl Cursor<'_> {
 
     /// Goes to the start of the block behind this one in the layout, φs included, and says which that is. `None` in the
     /// last block, where the cursor stays.
+    ///
+    /// ```
+    /// use bbcode::BBCode;
+    /// use ircode::parse_function;
+    ///
+    /// let mut bb = BBCode::try_from(&parse_function("
+    /// 1 ─      goto #3 if not _2
+    /// 2 ─ %2 = Base.neg_int(_3)::Int64
+    /// └──      return %2
+    /// 3 ─      return _3
+    /// ")?.body)?;
+    /// let (first, count) = (bb.first_inst(bb.entry().unwrap()).unwrap(), bb.inst_count());
+    /// // All statements of all blocks.
+    /// let mut cursor = bb.cursor_before(first)?;
+    /// let mut seen = Vec::new();
+    /// loop {
+    ///     seen.extend(cursor.step());
+    ///     if cursor.current().is_none() && cursor.step_block().is_none() {
+    ///         break;
+    ///     }
+    /// }
+    /// assert_eq!((seen[0], seen.len()), (first, count));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn step_block(&mut self) -> Option<BlockId> {
         let next = self.bb.layout_next(self.block)?;
         (self.block, self.before) = (next, self.bb.first_inst(next));

@@ -292,7 +292,7 @@ pub(super) fn place_behind(place: &PlaceRef, delta: usize) -> PlaceRef {
     PlaceRef(Rc::new(PlaceObject { memory: place.0.memory.clone(), offset: place.0.offset + delta }))
 }
 
-/// Whether the element type matches: used where a value is stored through a place.
+/// Puts a value, which is of the element type, in the place of another; `None` if there is no such place.
 pub(super) fn store(fields: &RefCell<crate::object::Fields>, at: usize, value: Value) -> Option<()> {
     *fields.borrow_mut().values_mut().get_mut(at)? = value;
     Some(())

@@ -285,15 +285,19 @@ impl Machine<'_> {
 
     /// A vector whose element type is that of its elements: floats if one of them is.
     fn untyped_array(&self, module: &Module<IRCode>, elements: &[Json]) -> Result<Value> {
-        let float = elements.iter().any(|json| match json {
+        let is_no_finite = |text: &str| matches!(text, "NaN" | "Infinity" | "-Infinity");
+        let is_float = |json: &Json| match json {
             Json::Number(number) => number.to_string().contains(['.', 'e', 'E']),
-            Json::String(text) => matches!(text.as_str(), "NaN" | "Infinity" | "-Infinity"),
+            Json::String(text) => is_no_finite(text),
             _ => false,
-        });
-        let all_numbers = elements.iter().all(|json| matches!(json, Json::Number(_) | Json::String(_)));
-        let element = match (float || elements.is_empty(), all_numbers) {
-            (true, true) => Type::FLOAT64,
-            (false, true) => Type::INT64,
+        };
+        let is_number = |json: &Json| json.is_number() || is_float(json);
+        let element = match elements {
+            _ if elements.iter().all(is_number) => match elements.is_empty() || elements.iter().any(is_float) {
+                true => Type::FLOAT64,
+                false => Type::INT64,
+            },
+            _ if elements.iter().all(|json| json.as_str().is_some_and(|text| !is_no_finite(text))) => Type::String,
             _ => Type::Any,
         };
         let values = elements.iter().enumerate().map(|(at, json)| {

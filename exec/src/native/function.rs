@@ -163,7 +163,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             result,
             values: vec![None; function.body.stmts.len()],
             arguments: Vec::new(),
-            frame: Frame::default(),
+            frame: Frame::new(function.body.stmts.len()),
             of_several: vec![false; function.body.stmts.len()],
             outlining: false,
             blocks: vec![None; function.body.cfg.blocks.len()],
@@ -220,7 +220,6 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         }
         let graph = flow_graph(ir);
         let loops = graph.loops();
-        self.frame = Frame::new(&loops, ir.cfg.blocks.len(), ir.stmts.len());
         let order = compile_order(ir, &loops);
         for &block in &order {
             self.blocks[block] = Some(self.builder.create_block());
@@ -304,7 +303,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                     let layout = self.compiler.layouts.of(&ty);
                     self.values[index] = Some(match open.get(index) {
                         Some(true) => self.hold_open(&layout),
-                        _ => self.hold_phi(ir, block, &layout),
+                        _ => self.hold(&layout),
                     });
                 }
             }

@@ -123,6 +123,7 @@ impl From<RunError> for CallError {
 /// ")?.module;
 /// let program = Program::compile(&module, &["square"], Limits::default())?;
 /// assert_eq!(program.call("square", &[Value::from(1.5)])?.to_string(), "2.25");
+/// assert!((1..1000).contains(&program.code_size()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

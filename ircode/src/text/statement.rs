@@ -351,10 +351,10 @@ impl<'a> Cursor<'a> {
     /// `sprint` in `sprint::typeof(sprint)`: the function of that name, and no argument.
     fn function_of_its_type(&mut self) -> Option<Operand<Positions>> {
         let rest = self.rest();
-        let (name, ty) = rest.split_once("::typeof(")?;
-        let plain = !name.is_empty() && name.chars().all(is_identifier_part);
-        let same = ty.strip_prefix(name).is_some_and(|ty| ty.starts_with(')'));
-        (plain && same).then(|| {
+        let end = rest.find(|char| !is_identifier_part(char)).filter(|end| *end > 0)?;
+        let (name, behind) = rest.split_at(end);
+        let ty = behind.strip_prefix("::typeof(")?;
+        ty.strip_prefix(name).is_some_and(|ty| ty.starts_with(')')).then(|| {
             self.seek(self.pos() + name.len());
             Operand::Constant(Constant::Function(name.into()))
         })

@@ -11,10 +11,10 @@ use crate::text::balanced::{find_depth_0, split_depth_0};
 pub(super) const MAX_DEPTH: usize = 32;
 
 /// An `NTuple` that is longer is kept as text.
-const LONGEST: usize = 256;
+pub(super) const LONGEST: usize = 256;
 
 /// And one that stands for more types than these, as others may be in it.
-const LARGEST: usize = 1 << 16;
+pub(super) const LARGEST: usize = 1 << 16;
 
 /// An array type of more dimensions is kept as text.
 const MAX_RANK: u32 = 64;

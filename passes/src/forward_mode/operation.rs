@@ -277,10 +277,11 @@ impl Classifier<'_> {
         if self.is_mutable_object(&ty) {
             return same(mutable_field_type(self.module, &ty, field).map_or(Tangent::ANY, |ty| self.tangents.of(&ty)));
         }
-        // A tuple of which the type does not say how many elements there are.
+        // A tuple of which the type does not say how many elements there are, or what only the run knows: of all but a
+        // tuple or a struct that cannot be changed, taking a part of the tangent fails.
         let is_tuple = matches!(&ty, Type::Named(name) if name.starts_with("Tuple{") || name.starts_with("NTuple{"));
         match named {
-            None if is_tuple && symbol.is_none() => {
+            None if (is_tuple || ty.is_unknown()) && symbol.is_none() => {
                 Operation::AnyField { object: object.clone(), index: field.clone() }
             }
             Some((index, _)) => Operation::Field { object: object.clone(), index },
@@ -351,7 +352,9 @@ impl Classifier<'_> {
                 }
                 _ => Operation::Unknown,
             },
-            ("copy", [value]) if element(value).is_none() => Operation::Copy(value.clone()),
+            ("copy", [value]) if self.type_of(value).as_scalar().is_some() => Operation::Copy(value.clone()),
+            // Of what may be an array it is not known whether it is a copy or the number itself.
+            ("copy", [value]) if element(value).is_none() => Operation::Unknown,
             ("copy" | "jl_array_copy" | "snapshot", [object]) => same(&[Twin], result(self.kind(object))),
             ("jl_array_grow_end" | "jl_array_grow_beg" | "jl_array_grow_at" | "jl_array_del_end"
                 | "jl_array_del_beg" | "jl_array_del_at" | "jl_array_sizehint", _) => same(&[Twin], Gives::Nothing),

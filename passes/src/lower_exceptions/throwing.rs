@@ -7,6 +7,7 @@ use ircode::{CallGraph, Callee, Constant, Head, Instruction, Module, Operand, St
 
 use super::regions::Regions;
 use crate::analyses::effects::{call_effects, mutable_field_type};
+use crate::differentiation::exceptions::is_without_derivative;
 
 /// Functions of C that throw nothing, whatever they are given.
 const NEVER_THROW: &[&str] = &["memset", "memmove", "memcpy", "memcmp", "strlen"];
@@ -194,14 +195,16 @@ fn is_fine(module: &Module<BBCode>, bb: &BBCode, primitive: &Primitive, args: &[
     }
 }
 
-/// A statement that looks at what an exception holds: at anything but its type.
+/// A statement that looks at what an exception holds that may have a derivative.
 pub(crate) fn looks_into_exception(module: &Module<BBCode>, bb: &BBCode) -> Option<InstId> {
     const HARMLESS: &[&str] = &["isa", "typeof", "throw", "rethrow", "===", "!==", "print", "println", "string"];
     let handled = with_copies(bb, exceptions(bb));
     let looks = |inst: &Instruction<Ids>| {
         let mut uses = false;
         inst.stmt.for_each_use(|used| uses |= handled.contains(&used));
-        let harmless = |primitive: &Primitive| HARMLESS.contains(&primitive.name);
+        // A count, a name.
+        let tells = |name: &str| matches!(name, "getfield" | "getproperty") && is_without_derivative(&inst.ty);
+        let harmless = |primitive: &Primitive| HARMLESS.contains(&primitive.name) || tells(primitive.name);
         uses && inst.ty != Type::Bottom
             && !is_copy(&inst.stmt)
             && !module.primitive_call(&inst.stmt).is_some_and(|(primitive, _)| harmless(primitive))

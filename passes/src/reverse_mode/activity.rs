@@ -6,6 +6,7 @@
 
 mod chain;
 mod exceptions;
+mod stored;
 mod users;
 
 use std::collections::VecDeque;
@@ -16,13 +17,12 @@ use ircode::wording::with_article;
 use ircode::{Callee, Head, Instruction, Module, Name, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
-use self::exceptions::taken_from_exception;
 use self::users::{Users, goes_around};
-use super::NAME;
 use super::objects::{Class, Objects};
 use super::operation::Operation;
 use super::summary::Summaries;
 use crate::PassError;
+use crate::differentiation::exceptions::is_exception_of_library;
 use crate::differentiation::refusals::{Refusal, without_rule};
 use crate::tangents::{Tangent, TangentTypes};
 
@@ -32,22 +32,49 @@ enum Dependence {
     /// Not at all, or only by steps.
     #[default]
     None,
-    /// It holds an integer made of the bits of a float that does.
-    Bits,
+    /// It holds what does where no derivative goes.
+    Hidden(Hidden),
     /// With a derivative.
     Smooth,
     /// In a way of which no derivative is known.
     Opaque(Arc<Reason>),
 }
 
+/// Where a value holds what depends on the arguments, but has no tangent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Hidden {
+    /// In integers, made of the bits of floats.
+    bits: bool,
+    /// In an exception of Julia's library.
+    in_exception: bool,
+}
+
 impl Dependence {
+    const BITS: Dependence = Dependence::Hidden(Hidden { bits: true, in_exception: false });
+    const IN_EXCEPTION: Dependence = Dependence::Hidden(Hidden { bits: false, in_exception: true });
+
+    /// Where the value holds it, if it only does that.
+    fn hidden(&self) -> Hidden {
+        match self {
+            Dependence::Hidden(hidden) => *hidden,
+            _ => Hidden::default(),
+        }
+    }
+
+    /// The dependence of what holds as much.
+    fn of_hidden(hidden: Hidden) -> Dependence {
+        if hidden == Hidden::default() { Dependence::None } else { Dependence::Hidden(hidden) }
+    }
+
     /// The dependence of what depends on both.
     fn join(self, other: Dependence) -> Dependence {
         match (self, other) {
             (Dependence::Opaque(reason), _) | (_, Dependence::Opaque(reason)) => Dependence::Opaque(reason),
             (Dependence::Smooth, _) | (_, Dependence::Smooth) => Dependence::Smooth,
-            (Dependence::Bits, _) | (_, Dependence::Bits) => Dependence::Bits,
-            (Dependence::None, Dependence::None) => Dependence::None,
+            (Dependence::Hidden(a), Dependence::Hidden(b)) => {
+                Dependence::Hidden(Hidden { bits: a.bits || b.bits, in_exception: a.in_exception || b.in_exception })
+            }
+            (Dependence::None, other) | (other, Dependence::None) => other,
         }
     }
 }
@@ -128,10 +155,6 @@ impl Activity {
         subject: &Subject<'_>,
         operations: Arc<SecondaryMap<InstId, Operation>>,
     ) -> Result<Activity, PassError> {
-        if let Some(at) = taken_from_exception(subject, &operations) {
-            let message = "what an exception holds cannot be differentiated in reverse mode";
-            return Err(PassError::new(NAME, subject.name, message).at(subject.bb, at));
-        }
         let objects = Objects::of(subject.module, subject.bb, &operations, subject.summaries);
         let mut analysis = Analysis::new(subject, &operations, &objects);
         analysis.vary();
@@ -411,93 +434,11 @@ impl<'a> Analysis<'a> {
     }
 
     /// What a statement stores, by class.
-    fn stored(&self, id: InstId, inst: &Instruction<Ids>, operation: &Operation) -> Vec<(Class, Dependence)> {
-        let into = |operand: &Operand<Ids>, dependence: Dependence| {
-            self.objects.class(operand).map(|class| (class, dependence)).into_iter().collect()
-        };
-        let result = Operand::Value(id);
-        match operation {
-            Operation::Store { place, value, .. } => into(&place.object, self.varied.of(value)),
-            Operation::Append { object, value } => into(object, self.varied.of(value)),
-            Operation::NewObject(fields) => {
-                let joined = fields.iter().fold(Dependence::None, |joined, field| joined.join(self.varied.of(field)));
-                into(&result, joined)
-            }
-            Operation::CopyObject(source) => into(&result, self.of_object(source)),
-            Operation::Whole { object, from: Some(from), .. } => into(object, self.of_object(from)),
-            Operation::Rule { rule, args, .. } => {
-                let inputs = args.iter().fold(Dependence::None, |joined, arg| joined.join(self.input(arg)));
-                if rule.changes_first() {
-                    return args.first().map(|first| into(first, inputs)).unwrap_or_default();
-                }
-                match self.tangent(&result).shadow().is_none() {
-                    true => Vec::new(),
-                    false => into(&result, inputs),
-                }
-            }
-            Operation::Call { function, args } => {
-                let inputs = args.iter().fold(Dependence::None, |joined, arg| joined.join(self.input(arg)));
-                if inputs == Dependence::None {
-                    return Vec::new();
-                }
-                let summary = self.subject.summaries.get(*function);
-                let mut stored: Vec<(Class, Dependence)> = Vec::new();
-                // Integers that are given back or stored may be made of bits.
-                if summary.takes_bits || inputs == Dependence::Bits {
-                    let objects = args.iter().filter(|_| summary.writes).chain([&result]);
-                    let of_integers = objects.filter(|object| self.tangent(object).shadow().is_none());
-                    let classes = of_integers.filter_map(|object| self.objects.class(object));
-                    stored.extend(classes.map(|class| (class, Dependence::Bits)));
-                }
-                let of_floats = match inputs {
-                    Dependence::Bits if summary.takes_bits => self.bits_passed_on(id),
-                    Dependence::Bits => return stored,
-                    _ => Dependence::Smooth,
-                };
-                let objects = args.iter().filter(|_| summary.writes).chain([&result]);
-                let with_shadows = objects.filter(|object| !self.tangent(object).shadow().is_none());
-                let classes = with_shadows.filter_map(|object| self.objects.class(object));
-                stored.extend(classes.map(|class| (class, of_floats.clone())));
-                stored
-            }
-            Operation::Unknown => {
-                let pure = match &inst.stmt {
-                    Stmt::Call(_) | Stmt::Invoke(_) | Stmt::Expr(_) => {
-                        let called = self.subject.module.primitive_call(&inst.stmt);
-                        called.is_some_and(|(primitive, _)| !primitive.effects.writes)
-                    }
-                    _ => true,
-                };
-                // What only reads may still give back something of what it was given.
-                if pure && self.tangent(&result).shadow().is_none() {
-                    return Vec::new();
-                }
-                // An object that is new holds something of it, too.
-                let mut classes: Vec<Class> = self.objects.class(&result).into_iter().collect();
-                let mut inputs = Dependence::None;
-                operation.for_each_input(self.subject.bb, id, &mut |operand| {
-                    inputs = std::mem::take(&mut inputs).join(self.input(operand));
-                    classes.extend(self.objects.class(operand));
-                });
-                match inputs {
-                    Dependence::None | Dependence::Bits => Vec::new(),
-                    Dependence::Opaque(_) => classes.into_iter().map(|class| (class, inputs.clone())).collect(),
-                    Dependence::Smooth => {
-                        let refusal = self.unknown(inst, "memory that depends on the arguments is given to");
-                        let opaque = self.opaque(id, refusal);
-                        classes.into_iter().map(|class| (class, opaque.clone())).collect()
-                    }
-                }
-            }
-            _ => Vec::new(),
-        }
-    }
-
     /// How what an operand is, or what is in it, depends on the arguments.
     fn input(&self, operand: &Operand<Ids>) -> Dependence {
         let of_value = self.varied.of(operand);
         match self.tangent(operand).shadow().is_none() {
-            true => of_value,
+            true => of_value.join(Dependence::of_hidden(self.of_object(operand).hidden())),
             false => of_value.join(self.of_object(operand)),
         }
     }
@@ -524,39 +465,47 @@ impl<'a> Analysis<'a> {
                 inputs = std::mem::take(&mut inputs).join(self.varied.of(operand));
             }),
         }
+        if self.takes_out_of_exception(inst, operation) {
+            return self.taken_from_exception(id);
+        }
+        if matches!(&inst.stmt, Stmt::Expr(expr) if expr.head == Head::TheException) {
+            return Dependence::IN_EXCEPTION;
+        }
         if inputs == Dependence::None {
             return Dependence::None;
         }
         let result = Operand::Value(id);
         if self.tangent(&result).cotangent().is_none() {
-            return self.bits(inst, operation, inputs);
+            return self.hidden(inst, operation, &inputs);
         }
         match operation {
             Operation::Rule { rule, args, .. } => match inputs {
-                Dependence::Bits => Dependence::None,
+                Dependence::Hidden(_) => Dependence::None,
                 // What only steps with the operand does not depend on it, whatever it is.
                 _ => {
                     let mut joined = Dependence::None;
                     for (_, arg) in args.iter().enumerate().filter(|(i, _)| !rule.is_zero(*i)) {
                         joined = joined.join(match self.input(arg) {
-                            Dependence::Bits => Dependence::None,
+                            Dependence::Hidden(_) => Dependence::None,
                             other => other,
                         });
                     }
                     joined
                 }
             },
+            Operation::Steps if is_exception_of_library(self.subject.module, &inst.ty) => Dependence::IN_EXCEPTION,
             Operation::Steps => Dependence::None,
             Operation::Call { .. } => match inputs {
-                Dependence::Bits => self.bits_passed_on(id),
+                Dependence::Hidden(hidden) if hidden.bits => self.bits_passed_on(id),
+                Dependence::Hidden(_) => self.hidden(inst, operation, &inputs),
                 other => other,
             },
             Operation::Unknown => match inputs {
                 Dependence::Opaque(reason) => Dependence::Opaque(reason),
-                Dependence::Bits
+                Dependence::Hidden(_)
                     if self.subject.module.primitive_call(&inst.stmt).is_some_and(|(p, _)| p.name != "bitcast") =>
                 {
-                    Dependence::None
+                    self.hidden(inst, operation, &inputs)
                 }
                 _ => self.opaque(id, self.unknown(inst, "what depends on the arguments is given to")),
             },
@@ -567,7 +516,15 @@ impl<'a> Analysis<'a> {
     /// The dependence of a value that is another one, or part of it, seen as of this type.
     fn seen_as(&self, id: InstId, inputs: Dependence, ty: &Type) -> Dependence {
         match inputs {
-            Dependence::Bits if ty.as_scalar().is_some_and(|ty| !ty.is_integer()) => Dependence::None,
+            Dependence::Hidden(hidden) => {
+                let is_copy = matches!(self.operations.get(id), Some(Operation::Copy(_)));
+                if hidden.in_exception && is_copy && ty.as_scalar().is_some() {
+                    return self.taken_from_exception(id);
+                }
+                let bits = hidden.bits && ty.as_scalar().is_none_or(|ty| ty.is_integer());
+                let in_exception = hidden.in_exception && self.may_be_exception(ty);
+                Dependence::of_hidden(Hidden { bits, in_exception })
+            }
             Dependence::Smooth => {
                 // What is one float type and then another is neither in a run of the program.
                 let mut mixed = None;
@@ -592,14 +549,21 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Whether a value without cotangent is an integer made of the bits of a float, or holds one.
-    fn bits(&self, inst: &Instruction<Ids>, operation: &Operation, inputs: Dependence) -> Dependence {
+    /// What a value without cotangent, or of what only holds it, holds where no derivative goes.
+    fn hidden(&self, inst: &Instruction<Ids>, operation: &Operation, inputs: &Dependence) -> Dependence {
         let bitcast = match operation {
             Operation::Call { function, .. } => self.subject.summaries.get(*function).takes_bits,
             _ => self.subject.module.primitive_call(&inst.stmt).is_some_and(|(p, _)| p.name == "bitcast"),
         };
-        let of_bits = inputs == Dependence::Bits || bitcast && inputs == Dependence::Smooth;
-        if may_hold_integers(&inst.ty) && of_bits { Dependence::Bits } else { Dependence::None }
+        let of_bits = inputs.hidden().bits || bitcast && *inputs == Dependence::Smooth;
+        let of_exception = match inputs {
+            Dependence::Hidden(hidden) => hidden.in_exception,
+            _ => *inputs != Dependence::None,
+        };
+        Dependence::of_hidden(Hidden {
+            bits: of_bits && may_hold_integers(&inst.ty),
+            in_exception: of_exception && self.may_be_exception(&inst.ty),
+        })
     }
 
     /// Why nothing is known of the derivative of a statement.
@@ -666,7 +630,7 @@ impl<'a> Analysis<'a> {
             match item {
                 Cause::Operand(operand) => {
                     match self.varied.of(&operand) {
-                        Dependence::None | Dependence::Bits => continue,
+                        Dependence::None | Dependence::Hidden(_) => continue,
                         Dependence::Opaque(reason) => {
                             if !self.says_why {
                                 return Ok(None);
@@ -692,7 +656,7 @@ impl<'a> Analysis<'a> {
                 }
                 Cause::Class(class) => {
                     match self.varied.of_class(Some(class)) {
-                        Dependence::None | Dependence::Bits => continue,
+                        Dependence::None | Dependence::Hidden(_) => continue,
                         Dependence::Opaque(_) if !self.says_why => return Ok(None),
                         Dependence::Opaque(reason) => {
                             problems.push((reason, Cause::Class(class)));

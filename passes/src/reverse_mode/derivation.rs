@@ -29,8 +29,8 @@ use crate::manager::Context;
 use crate::rules::{RuleKind, RuleTable};
 use crate::tangents::{Tangent, TangentTypes};
 use crate::{
-    PassError, array_scalar_replacement, common_subexpressions, constant_folding, copy_propagation, dead_code,
-    jump_threading, loop_unrolling, scalar_promotion, simplify_cfg,
+    PassError, PassErrorKind, array_scalar_replacement, common_subexpressions, constant_folding, copy_propagation,
+    dead_code, jump_threading, loop_unrolling, scalar_promotion, simplify_cfg,
 };
 
 /// The names of what belongs to the derivative of a function.
@@ -294,7 +294,7 @@ impl<'a> Derivation<'a> {
                 Stmt::PhiC(_) | Stmt::Upsilon(_) => "φᶜ and ϒ, which belong to try/catch, cannot be differentiated",
                 _ => continue,
             };
-            let error = PassError::new(NAME, &function.name, message).at(&bb, id);
+            let error = PassError::new(NAME, &function.name, message).of_kind(PassErrorKind::Catches).at(&bb, id);
             return Err(error.with_help("forward mode differentiates it").at_origin(function));
         }
         if self.savings.jump_threading {

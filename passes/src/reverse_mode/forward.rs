@@ -145,22 +145,13 @@ impl Forward<'_, '_> {
     fn fill_phi(&mut self, id: InstId) -> Generated<()> {
         let Some(&Operand::Value(made)) = self.made.get(&Saved::Shadow(id)) else { return Ok(()) };
         let Some(Stmt::Phi(phi)) = self.bb.stmt(id).cloned() else { return Ok(()) };
+        let shape = self.plan.activity.shadow(&Operand::Value(id));
         let mut entries = Vec::with_capacity(phi.entries.len());
         for entry in phi.entries {
+            let is_edge = self.plan.graph.number(entry.edge).is_some();
             let value = match &entry.value {
-                Some(value) => match self.known_shadow(value) {
-                    Some(known) => Some(known),
-                    // A constant: its shadow is made where control leaves the predecessor.
-                    None => match self.plan.graph.number(entry.edge) {
-                        Some(_) => {
-                            let last = self.bb.last_inst(entry.edge).and_then(|last| self.bb.inst(last));
-                            let line = last.map_or(LineInfo::NONE, |inst| inst.line);
-                            let (edge, value) = (entry.edge, value.clone());
-                            Some(self.fresh_shadow(&value, |bb| Ok(Emitter::new(bb, edge, line)))?)
-                        }
-                        None => Some(Operand::nothing()),
-                    },
-                },
+                Some(value) if is_edge => Some(self.shadow_on_edge(value, &shape, entry.edge)?),
+                Some(value) => Some(self.known_shadow(value).unwrap_or_else(Operand::nothing)),
                 None => None,
             };
             entries.push(PhiEntry { edge: entry.edge, value });
@@ -169,6 +160,19 @@ impl Forward<'_, '_> {
             phi.entries = entries.into_iter().collect();
         }
         Ok(())
+    }
+
+    /// The shadow of what a φ takes, in the shape of that of the φ: what has to be made for it is made where control leaves
+    /// the predecessor.
+    fn shadow_on_edge(&mut self, value: &Operand<Ids>, shape: &Tangent, from: BlockId) -> Generated<Operand<Ids>> {
+        let last = self.bb.last_inst(from).and_then(|last| self.bb.inst(last));
+        let line = last.map_or(LineInfo::NONE, |inst| inst.line);
+        let shadow = match self.known_shadow(value) {
+            Some(known) => known,
+            None => self.fresh_shadow(value, |bb| Ok(Emitter::new(bb, from, line)))?,
+        };
+        let own = self.plan.derivation.tangents.of(&self.bb.operand_type(value)).shadow();
+        Ok(Emitter::new(&mut self.bb, from, line).shadow_as(shadow, &own, shape)?)
     }
 
     /// What stands beside a statement: its shadow, what is kept of what it changes, and the pullback of what has a

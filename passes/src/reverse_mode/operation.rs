@@ -207,7 +207,7 @@ impl Classifier<'_> {
             Stmt::Value(operand) => Operation::Copy(operand.clone()),
             Stmt::Pi(pi) => Operation::Copy(pi.value.clone()),
             Stmt::Phi(_) => Operation::Phi,
-            // It is made to be thrown. What it holds is not followed (`taken_from_exception`).
+            // It is made to be thrown. What it holds is not followed (`activity/exceptions.rs`).
             stmt if makes_exception(self.module, stmt, &inst.ty) => Operation::Steps,
             stmt => {
                 if let Some((primitive, args)) = self.module.primitive_call(stmt) {
@@ -412,10 +412,10 @@ impl Classifier<'_> {
                 let place = place(Access::Field, object, std::slice::from_ref(field));
                 Operation::Store { place, value: value.clone(), gives_value: true }
             }
-            ("arrayref" | "const_arrayref", [check, array, indices @ ..]) => {
+            ("arrayref" | "const_arrayref", [check, array, indices @ ..]) if is_indexed(array) => {
                 Operation::Load(place(Access::Array(known_check(check)), array, indices))
             }
-            ("arrayset", [check, array, value, indices @ ..]) => {
+            ("arrayset", [check, array, value, indices @ ..]) if is_indexed(array) => {
                 let place = place(Access::Array(known_check(check)), array, indices);
                 Operation::Store { place, value: value.clone(), gives_value: false }
             }
@@ -446,9 +446,10 @@ impl Classifier<'_> {
                 | "memorynew" | "new_stack",
                 _,
             ) => Operation::Allocate,
-            ("copy", [value]) if !is_object(value) => Operation::Copy(value.clone()),
-            ("copy" | "jl_array_copy", [object]) => Operation::CopyObject(object.clone()),
-            ("push!" | "stack_push!", [object, value]) => {
+            ("copy", [value]) if self.bb.operand_type(value).as_scalar().is_some() => Operation::Copy(value.clone()),
+            // Of what may be an array it is not known whether it is a copy or the number itself.
+            ("copy" | "jl_array_copy", [object]) if is_object(object) => Operation::CopyObject(object.clone()),
+            ("push!" | "stack_push!", [object, value]) if is_indexed(object) => {
                 Operation::Append { object: object.clone(), value: value.clone() }
             }
             ("stack_pop!", [stack]) => Operation::StackPop { stack: stack.clone() },

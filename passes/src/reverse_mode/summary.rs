@@ -5,10 +5,11 @@ use std::sync::Arc;
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::primitives::{Compute, Effects};
-use ircode::{Module, Operand, Stmt, Type, TypeKind};
+use ircode::{Instruction, Module, Operand, Stmt, Type, TypeKind};
 
 use super::objects::is_global;
 use super::operation::{Classifier, Operation};
+use crate::differentiation::exceptions::{is_exception_of_library, is_without_derivative, may_be_exception_of_library};
 use crate::rules::RuleTable;
 
 /// What a call of a function may do to memory that was there before.
@@ -20,6 +21,8 @@ pub(super) struct Summary {
     pub(super) links: bool,
     /// It may make an integer of the bits of a float.
     pub(super) takes_bits: bool,
+    /// It may take something that may have a derivative out of an exception that it is given.
+    pub(super) takes_from_exceptions: bool,
     /// It may do what is seen from outside beside that: print.
     pub(super) acts: bool,
     /// It may change it by what has no reverse, so that it is not put back.
@@ -28,13 +31,15 @@ pub(super) struct Summary {
 
 impl Summary {
     /// What a call of which nothing is known may do.
-    const ANYTHING: Summary = Summary { writes: true, links: true, takes_bits: true, acts: true, loses: true };
+    const ANYTHING: Summary =
+        Summary { writes: true, links: true, takes_bits: true, takes_from_exceptions: true, acts: true, loses: true };
 
     fn join(self, other: Summary) -> Summary {
         Summary {
             writes: self.writes || other.writes,
             links: self.links || other.links,
             takes_bits: self.takes_bits || other.takes_bits,
+            takes_from_exceptions: self.takes_from_exceptions || other.takes_from_exceptions,
             acts: self.acts || other.acts,
             loses: self.loses || other.loses,
         }
@@ -112,6 +117,7 @@ fn direct(module: &Module<BBCode>, rules: &RuleTable, bb: &BBCode, closed: bool)
             continue;
         }
         let operation = classifier.operation(id, &|_| Some(id));
+        summary.takes_from_exceptions |= takes_from_exception(module, bb, inst, &operation);
         match &operation {
             Operation::Call { function, .. } => callees.push(*function),
             Operation::Unknown => {
@@ -158,6 +164,23 @@ pub(super) fn computes_numbers(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> boo
         let pure = matches!(primitive.compute, Compute::Scalars(_)) && primitive.effects == Effects::PURE;
         pure && primitive.name != "bitcast"
     })
+}
+
+/// The object out of which a statement takes a part, if it calls a primitive that does so.
+pub(super) fn taken_from<'s>(module: &Module<BBCode>, stmt: &'s Stmt<Ids>) -> Option<&'s Operand<Ids>> {
+    let (primitive, args) = module.primitive_call(stmt)?;
+    matches!(primitive.name, "getfield" | "getproperty" | "getindex").then(|| args.first()).flatten()
+}
+
+/// Whether a statement takes what may have a derivative out of what may be an exception of Julia's library.
+fn takes_from_exception(module: &Module<BBCode>, bb: &BBCode, inst: &Instruction<Ids>, operation: &Operation) -> bool {
+    let may_be_one = match operation {
+        Operation::Unknown => may_be_exception_of_library,
+        Operation::Field { .. } | Operation::AnyField { .. } => is_exception_of_library,
+        _ => return false,
+    };
+    let object = taken_from(module, &inst.stmt).filter(|_| !is_without_derivative(&inst.ty));
+    object.is_some_and(|object| may_be_one(module, &bb.operand_type(object)))
 }
 
 /// Whether a function is called that is known only when the program runs: no object, whose methods are none of the

@@ -8,7 +8,7 @@ use super::{Generated, NAME};
 use crate::differentiation::dispatch::{self, Candidate};
 use crate::lower_exceptions::{self, has_handlers, looks_into_exception};
 use crate::manager::run_on_function;
-use crate::{PassError, closure_folding};
+use crate::{PassError, PassErrorKind, closure_folding};
 
 /// A module in which functions have branches where they had handlers.
 pub(super) struct WithoutHandlers {
@@ -55,7 +55,8 @@ pub(super) fn without_handlers(module: &Module<BBCode>, names: &[Name]) -> Optio
         let looked = module.function(name).and_then(|function| {
             let at = looks_into_exception(&module, &function.body)?;
             let message = "try/catch that looks at what an exception holds cannot be differentiated in reverse mode";
-            Some((name.clone(), PassError::new(NAME, name, message).at(&function.body, at)))
+            let error = PassError::new(NAME, name, message).of_kind(PassErrorKind::Catches);
+            Some((name.clone(), error.at(&function.body, at)))
         });
         let stays = looked.is_none();
         left.extend(looked);
@@ -99,8 +100,7 @@ impl WithoutHandlers {
     /// Why a function has no derivative: because of its handlers, if they are what is left of it.
     pub(super) fn reason_for(&self, error: PassError) -> PassError {
         let of_function = self.left.iter().find(|(function, _)| *function == error.function);
-        let tells = error.message.contains("try/catch");
-        match of_function.filter(|_| tells) {
+        match of_function.filter(|_| error.kind == PassErrorKind::Catches) {
             Some((_, left)) if left.help.is_some() => left.clone(),
             // Forward mode does not follow what exceptions hold either.
             Some((_, left)) if left.pass == NAME => left.clone(),

@@ -161,7 +161,7 @@ impl FunctionCompiler<'_, '_> {
             let local = known.unwrap_or_else(|| LocalStack { data: declare(), length: declare(), room: declare() });
             self.local_stacks.insert(self.statement, Some(local));
             let zero = self.builder.ins().iconst(clif::I64, 0);
-            self.builder.def_var(local.length, zero);
+            self.write_variable(local.length, zero);
             self.reload(made, local);
         }
         Ok(Some(Typed { layout, parts: Parts::from_slice(&[made]) }))
@@ -170,21 +170,21 @@ impl FunctionCompiler<'_, '_> {
     /// Reads from the header of a local stack what changes when it grows.
     fn reload(&mut self, header: ir::Value, local: LocalStack) {
         let data = self.load_word(header, array::DATA);
-        self.builder.def_var(local.data, data);
+        self.write_variable(local.data, data);
         let room = self.load_word(header, array::CAPACITY);
-        self.builder.def_var(local.room, room);
+        self.write_variable(local.room, room);
     }
 
     fn stack_length(&mut self, stack: Stack) -> ir::Value {
         match stack.local {
-            Some(local) => self.builder.use_var(local.length),
+            Some(local) => self.read_variable(local.length),
             None => self.load_word(stack.header, array::LENGTH),
         }
     }
 
     fn set_stack_length(&mut self, stack: Stack, length: ir::Value) {
         match stack.local {
-            Some(local) => self.builder.def_var(local.length, length),
+            Some(local) => self.write_variable(local.length, length),
             None => {
                 self.builder.ins().store(trusted(), length, stack.header, array::LENGTH);
             }
@@ -193,7 +193,7 @@ impl FunctionCompiler<'_, '_> {
 
     fn stack_data(&mut self, stack: Stack) -> ir::Value {
         match stack.local {
-            Some(local) => self.builder.use_var(local.data),
+            Some(local) => self.read_variable(local.data),
             None => self.load_word(stack.header, array::DATA),
         }
     }
@@ -202,7 +202,7 @@ impl FunctionCompiler<'_, '_> {
     pub(crate) fn stack_words(&mut self, stack: &Operand<Positions>) -> Option<(ir::Value, ir::Value)> {
         let Operand::Value(made) = stack else { return None };
         let local = self.local_stacks.get(&made.index()?).copied().flatten()?;
-        Some((self.builder.use_var(local.data), self.builder.use_var(local.length)))
+        Some((self.read_variable(local.data), self.read_variable(local.length)))
     }
 
     /// So many values were put on a local stack, behind the others.
@@ -210,9 +210,9 @@ impl FunctionCompiler<'_, '_> {
         let Operand::Value(made) = stack else { return };
         let local = made.index().and_then(|made| self.local_stacks.get(&made)).copied().flatten();
         if let Some(local) = local {
-            let length = self.builder.use_var(local.length);
+            let length = self.read_variable(local.length);
             let longer = self.builder.ins().iadd_imm_s(length, by);
-            self.builder.def_var(local.length, longer);
+            self.write_variable(local.length, longer);
         }
     }
 
@@ -223,8 +223,8 @@ impl FunctionCompiler<'_, '_> {
             return self.refuse("a stack that is not there");
         };
         let Some((header, bytes)) = self.stack_header(made) else { return self.refuse("a stack that is not there") };
-        let length = self.builder.use_var(local.length);
-        let room = self.builder.use_var(local.room);
+        let length = self.read_variable(local.length);
+        let room = self.read_variable(local.room);
         let least = self.builder.ins().iadd(length, more);
         self.where_full(least, room, |this| {
             this.builder.ins().store(trusted(), length, header, array::LENGTH);
@@ -249,7 +249,7 @@ impl FunctionCompiler<'_, '_> {
             return Ok(());
         }
         let room = match stack.local {
-            Some(local) => self.builder.use_var(local.room),
+            Some(local) => self.read_variable(local.room),
             None => self.load_word(stack.header, array::CAPACITY),
         };
         let longer = self.builder.ins().iadd_imm_s(length, 1);

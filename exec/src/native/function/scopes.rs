@@ -187,12 +187,12 @@ impl FunctionCompiler<'_, '_> {
     /// Remembers where the memory is.
     fn remember(&mut self, mark: Variable) {
         let position = self.builder.ins().load(clif::I64, trusted(), self.context, offset::POSITION);
-        self.builder.def_var(mark, position);
+        self.write_variable(mark, position);
     }
 
     /// Gives back what was made since the position was remembered.
     fn release(&mut self, mark: Variable) {
-        let mark = self.builder.use_var(mark);
+        let mark = self.read_variable(mark);
         let position = self.builder.ins().load(clif::I64, trusted(), self.context, offset::POSITION);
         let moved = self.builder.ins().icmp(IntCC::NotEqual, position, mark);
         let (back, on) = (self.builder.create_block(), self.builder.create_block());

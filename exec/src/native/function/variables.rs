@@ -3,9 +3,10 @@
 //! value where there may be none.
 //!
 //! The frontend looks for a variable in all blocks between where it is given and where it is used, and keeps a table of
-//! blocks for each: a variable for each statement takes quadratic time and memory in long functions. So does keeping
-//! values in registers over thousands of blocks: in long functions what is used in another block than it is made in,
-//! both outside of loops, lies in the frame, and so do φs there.
+//! blocks for each: this takes quadratic time and memory in long functions. So does keeping values in registers over
+//! thousands of blocks. In long functions variables are places in the frame, where also lies what is used in another
+//! block than it is made in. That costs no speed: the register allocator that is fast enough for these functions puts
+//! there what is used in another block, too.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +16,6 @@ use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder, StackSlotData, StackSlotKind, ValueDef};
 use cranelift_frontend::Variable;
 use hashbrown::HashMap;
-use ircode::graph::LoopForest;
 use ircode::{IRCode, Stmt};
 
 use super::{Compiled, FunctionCompiler};
@@ -39,23 +39,21 @@ impl Typed {
     }
 }
 
-/// The values that lie in a function's frame.
+/// What lies in a function's frame.
 #[derive(Debug, Default)]
 pub(crate) struct Frame {
-    /// By block of the function, whether it is in a loop; none where all values may be in registers.
-    in_loop: Vec<bool>,
-    slots: HashMap<ir::Value, ir::StackSlot>,
+    /// Whether anything does: where not, the register allocator decides.
+    is_used: bool,
+    values: HashMap<ir::Value, ir::StackSlot>,
+    /// In the order of the variables.
+    variables: Vec<Option<ir::StackSlot>>,
 }
 
 impl Frame {
-    /// For a function of these loops, which has so many statements: where these are many, each that may fail ends a
-    /// block, and the register allocator goes through all values that live there.
-    pub(crate) fn new(loops: &LoopForest, blocks: usize, statements: usize) -> Frame {
-        let in_loop = match statements > MOST_ALLOCATED_WELL {
-            true => (0..blocks).map(|block| loops.innermost(block).is_some()).collect(),
-            false => Vec::new(),
-        };
-        Frame { in_loop, slots: HashMap::new() }
+    /// For a function of so many statements: where these are many, each that may fail ends a block, and the register
+    /// allocator goes through all values that live there.
+    pub(crate) fn new(statements: usize) -> Frame {
+        Frame { is_used: statements > MOST_ALLOCATED_WELL, ..Frame::default() }
     }
 }
 
@@ -72,8 +70,6 @@ pub(crate) struct Held {
     pub(crate) defined: Option<Variable>,
     /// Whether other blocks may find it in the frame.
     pub(crate) in_frame: bool,
-    /// Of a φ that has no variables: where in the frame the edges put it.
-    pub(crate) slots: Parts<ir::StackSlot>,
 }
 
 impl Held {
@@ -87,7 +83,43 @@ impl FunctionCompiler<'_, '_> {
     /// A variable for a part of this type.
     pub(crate) fn variable(&mut self, part: ir::Type) -> Variable {
         self.variable_types.push(part);
+        let slot = if self.may_use_frame() { Some(self.slot_of_its_own(part)) } else { None };
+        self.frame.variables.push(slot);
         self.builder.declare_var(part)
+    }
+
+    /// The type of the part that a variable holds.
+    pub(crate) fn type_of(&self, variable: Variable) -> ir::Type {
+        self.variable_types.get(variable.as_u32() as usize).copied().unwrap_or(clif::I64)
+    }
+
+    /// What a variable holds now.
+    pub(crate) fn read_variable(&mut self, variable: Variable) -> ir::Value {
+        match self.slot_of(variable) {
+            Some(slot) => {
+                let ty = self.type_of(variable);
+                self.builder.ins().stack_load(clif::I64, ty, slot, 0)
+            }
+            None => self.builder.use_var(variable),
+        }
+    }
+
+    /// Gives a variable another value.
+    pub(crate) fn write_variable(&mut self, variable: Variable, value: ir::Value) {
+        match self.slot_of(variable) {
+            Some(slot) => {
+                self.builder.ins().stack_store(clif::I64, value, slot, 0);
+            }
+            None => self.builder.def_var(variable, value),
+        }
+    }
+
+    /// Where in the frame a variable lies, if it does in the code that is compiled now.
+    fn slot_of(&self, variable: Variable) -> Option<ir::StackSlot> {
+        match self.may_use_frame() {
+            true => self.frame.variables.get(variable.as_u32() as usize).copied().flatten(),
+            false => None,
+        }
     }
 
     /// Variables for a value.
@@ -102,20 +134,7 @@ impl FunctionCompiler<'_, '_> {
     }
 
     fn nowhere(layout: &Arc<Layout>) -> Held {
-        let (layout, variables, slots) = (layout.clone(), Parts::new(), Parts::new());
-        Held { layout, fixed: None, variables, defined: None, in_frame: false, slots }
-    }
-
-    /// Where the φs of a block are: in the frame where the block and those from which control comes are outside of
-    /// loops.
-    pub(crate) fn hold_phi(&mut self, ir: &IRCode, block: usize, layout: &Arc<Layout>) -> Held {
-        let is_outside = |block: usize| self.frame.in_loop.get(block) == Some(&false);
-        let from = ir.cfg.blocks.get(block).map(|block| block.preds.as_slice()).unwrap_or_default();
-        if !is_outside(block) || !from.iter().all(|from| from.index().is_some_and(is_outside)) {
-            return self.hold(layout);
-        }
-        let slots = layout.parts.iter().map(|part| self.slot_of_its_own(*part)).collect();
-        Held { slots, ..FunctionCompiler::nowhere(layout) }
+        Held { layout: layout.clone(), fixed: None, variables: Parts::new(), defined: None, in_frame: false }
     }
 
     fn slot_of_its_own(&mut self, ty: ir::Type) -> ir::StackSlot {
@@ -176,9 +195,9 @@ impl FunctionCompiler<'_, '_> {
         self.value_in_variables(held)
     }
 
-    /// Whether values of the block that is being compiled may come from the frame, or go there.
+    /// Whether values may come from the frame, or go there: a loop that is a function of its own has another.
     fn may_use_frame(&self) -> bool {
-        !self.outlining && self.frame.in_loop.get(self.block_number) == Some(&false)
+        self.frame.is_used && !self.outlining
     }
 
     /// A value that was made before: as it is in the block that makes it, elsewhere from the frame.
@@ -193,7 +212,7 @@ impl FunctionCompiler<'_, '_> {
             return value;
         }
         let ty = self.builder.func.dfg.value_type(value);
-        let slot = match self.frame.slots.get(&value) {
+        let slot = match self.frame.values.get(&value) {
             Some(&slot) => slot,
             None => {
                 let slot = self.slot_of_its_own(ty);
@@ -204,7 +223,7 @@ impl FunctionCompiler<'_, '_> {
                     (_, None) => return value,
                 };
                 cursor.ins().stack_store(clif::I64, value, slot, 0);
-                self.frame.slots.insert(value, slot);
+                self.frame.values.insert(value, slot);
                 slot
             }
         };
@@ -213,32 +232,19 @@ impl FunctionCompiler<'_, '_> {
 
     /// What its variables hold, and whether that is a value, if it may be none.
     pub(crate) fn value_in_variables(&mut self, held: &Held) -> (Typed, Option<ir::Value>) {
-        if !held.slots.is_empty() {
-            let mut parts = Parts::new();
-            for (&slot, &part) in held.slots.iter().zip(&held.layout.parts) {
-                let value = self.builder.ins().stack_load(clif::I64, part, slot, 0);
-                // It stays there, as this block runs once.
-                self.frame.slots.insert(value, slot);
-                parts.push(value);
-            }
-            return (Typed { layout: held.layout.clone(), parts }, None);
-        }
-        let parts = held.variables.iter().map(|variable| self.builder.use_var(*variable)).collect();
-        let defined = held.defined.map(|flag| self.builder.use_var(flag));
+        let parts = held.variables.iter().map(|variable| self.read_variable(*variable)).collect();
+        let defined = held.defined.map(|flag| self.read_variable(flag));
         (Typed { layout: held.layout.clone(), parts }, defined)
     }
 
     /// Gives variables a value, which is there unless `defined` says that it may not be.
     pub(crate) fn give(&mut self, held: &Held, parts: &[ir::Value], defined: Option<ir::Value>) {
-        for (slot, part) in held.slots.iter().zip(parts) {
-            self.builder.ins().stack_store(clif::I64, *part, *slot, 0);
-        }
         for (variable, part) in held.variables.iter().zip(parts) {
-            self.builder.def_var(*variable, *part);
+            self.write_variable(*variable, *part);
         }
         if let Some(flag) = held.defined {
             let defined = defined.unwrap_or_else(|| self.builder.ins().iconst(clif::I8, 1));
-            self.builder.def_var(flag, defined);
+            self.write_variable(flag, defined);
         }
     }
 
@@ -271,6 +277,12 @@ impl FunctionCompiler<'_, '_> {
             }
             let Some(held) = self.held(index) else { continue };
             let (value, defined) = self.value_in_variables(&held);
+            for (&part, &variable) in value.parts.iter().zip(&held.variables) {
+                // It stays there as long as it is used: the edges that bring the next one lead here.
+                if let Some(slot) = self.slot_of(variable) {
+                    self.frame.values.insert(part, slot);
+                }
+            }
             let in_frame = self.may_use_frame();
             self.set_held(index, Held { fixed: Some((value.parts, defined)), in_frame, ..held });
         }
@@ -280,7 +292,7 @@ impl FunctionCompiler<'_, '_> {
     pub(crate) fn in_variables(&mut self, held: &mut Held) -> Parts<Variable> {
         if let Some((parts, defined)) = held.fixed.clone() {
             if held.variables.is_empty() {
-                (held.variables, held.slots) = (self.hold(&held.layout).variables, Parts::new());
+                held.variables = self.hold(&held.layout).variables;
             }
             self.give(held, &parts, defined);
         }

@@ -199,7 +199,7 @@ impl<'f> FunctionCompiler<'_, 'f> {
         for (variable, place) in Boundary::places(&into) {
             let part = self.type_of(variable);
             let value = self.builder.ins().load(part, trusted(), frame, place);
-            self.builder.def_var(variable, value);
+            self.write_variable(variable, value);
         }
         if let Some(header) = self.block(header) {
             self.builder.ins().jump(header, &[]);
@@ -215,7 +215,7 @@ impl<'f> FunctionCompiler<'_, 'f> {
             let Some(place) = self.block(*exit) else { continue };
             self.builder.switch_to_block(place);
             for (variable, place) in Boundary::places(&out) {
-                let value = self.builder.use_var(variable);
+                let value = self.read_variable(variable);
                 self.builder.ins().store(trusted(), value, frame, place);
             }
             self.leave_outlined(frame, number as i64 + 1);
@@ -248,7 +248,7 @@ impl<'f> FunctionCompiler<'_, 'f> {
         let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, boundary.bytes(), 4);
         let slot = self.builder.create_sized_stack_slot(slot);
         for (variable, place) in Boundary::places(&boundary.into) {
-            let value = self.builder.use_var(variable);
+            let value = self.read_variable(variable);
             self.builder.ins().stack_store(clif::I64, value, slot, place);
         }
         let frame = self.builder.ins().stack_addr(clif::I64, slot, 0);
@@ -258,7 +258,7 @@ impl<'f> FunctionCompiler<'_, 'f> {
         for (variable, place) in Boundary::places(&boundary.out) {
             let part = self.type_of(variable);
             let value = self.builder.ins().stack_load(clif::I64, part, slot, place);
-            self.builder.def_var(variable, value);
+            self.write_variable(variable, value);
         }
         let mut ways = Switch::new();
         for (number, exit) in boundary.exits.iter().enumerate() {
@@ -268,11 +268,6 @@ impl<'f> FunctionCompiler<'_, 'f> {
         let failed = self.unwinding_from(header);
         ways.emit(&mut self.builder, left_by, failed);
         Ok(())
-    }
-
-    /// The type of the part that a variable holds.
-    fn type_of(&self, variable: Variable) -> ir::Type {
-        self.variable_types.get(variable.as_u32() as usize).copied().unwrap_or(clif::I64)
     }
 }
 

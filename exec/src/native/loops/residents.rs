@@ -201,8 +201,8 @@ impl FunctionCompiler<'_, '_> {
         for (cell, resident) in residents.cells.iter().zip(into) {
             let address = self.cell_address(ir, residents, cell)?;
             let number = self.builder.ins().load(clif::F64, trusted(), address, 0);
-            self.builder.def_var(resident.address, address);
-            self.builder.def_var(resident.number, number);
+            self.write_variable(resident.address, address);
+            self.write_variable(resident.number, number);
         }
         Ok(())
     }
@@ -243,7 +243,7 @@ impl FunctionCompiler<'_, '_> {
         let variable = self.resident()?;
         let Shape::Array(element, _) = &array.layout.shape else { return None };
         let layout = self.compiler.layouts.of(element);
-        let number = self.builder.use_var(variable);
+        let number = self.read_variable(variable);
         Some(Typed { layout, parts: [number].into_iter().collect() })
     }
 
@@ -251,7 +251,7 @@ impl FunctionCompiler<'_, '_> {
     pub(crate) fn set_resident_element(&mut self, value: &Typed) -> bool {
         match (self.resident(), value.one()) {
             (Some(variable), Some(number)) => {
-                self.builder.def_var(variable, number);
+                self.write_variable(variable, number);
                 true
             }
             _ => false,
@@ -274,8 +274,8 @@ impl FunctionCompiler<'_, '_> {
     /// Stores elements that stayed in registers.
     pub(crate) fn put_back_residents(&mut self, residents: &[Resident]) {
         for resident in residents {
-            let number = self.builder.use_var(resident.number);
-            let address = self.builder.use_var(resident.address);
+            let number = self.read_variable(resident.number);
+            let address = self.read_variable(resident.address);
             self.builder.ins().store(trusted(), number, address, 0);
         }
     }

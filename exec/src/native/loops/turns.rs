@@ -154,7 +154,7 @@ impl FunctionCompiler<'_, '_> {
         for (phi, _) in &straight.carried {
             match self.phi_variable(*phi) {
                 Some(variable) => {
-                    let before = self.builder.use_var(variable);
+                    let before = self.read_variable(variable);
                     let node = turn.given(before);
                     turn.carried.push(node);
                 }
@@ -163,7 +163,7 @@ impl FunctionCompiler<'_, '_> {
         }
         let mut spots = Vec::with_capacity(residents.len());
         for &(group, offset, variable) in residents {
-            let number = self.builder.use_var(variable);
+            let number = self.read_variable(variable);
             let node = turn.given(number);
             let spot = turn.spot(self, &Access { group, factor: 0, offset, part: 0 }, Some(0))?;
             turn.know(spot, Known { value: Wide::Same(node), pending: false, beside: 0 });
@@ -180,13 +180,13 @@ impl FunctionCompiler<'_, '_> {
             let Some(value) = turn.keep_in_register(spot) else { continue };
             let node = turn.of_round(value, 0);
             let number = turn.code(self, node)?;
-            self.builder.def_var(variable, number);
+            self.write_variable(variable, number);
         }
         turn.store_pending(self)?;
         for (slot, (phi, _)) in straight.carried.iter().enumerate() {
             if let (Some(variable), Some(node)) = (self.phi_variable(*phi), turn.carried.get(slot).copied()) {
                 let value = turn.code(self, node)?;
-                self.builder.def_var(variable, value);
+                self.write_variable(variable, value);
             }
         }
         self.count_rounds(window);
@@ -740,7 +740,7 @@ impl Turn<'_> {
             let moved = match self.moved.get(&step) {
                 Some(moved) => *moved,
                 None => {
-                    let done = compiler.builder.use_var(self.window.done);
+                    let done = compiler.read_variable(self.window.done);
                     let moved = match step / BYTES {
                         1 => done,
                         factor => compiler.builder.ins().imul_imm_s(done, factor),

@@ -198,7 +198,7 @@ impl FunctionCompiler<'_, '_> {
         }
         let done = self.variable(clif::I64);
         let zero = self.builder.ins().iconst(clif::I64, 0);
-        self.builder.def_var(done, zero);
+        self.write_variable(done, zero);
         let reversed = count(-BYTES) > count(BYTES);
         let mut window = Window {
             straight: straight.clone(),
@@ -342,9 +342,9 @@ impl FunctionCompiler<'_, '_> {
         let straight = window.straight.clone();
         for (phi, step) in &straight.counters {
             if let Some(variable) = self.phi_variable(*phi) {
-                let before = self.builder.use_var(variable);
+                let before = self.read_variable(variable);
                 let after = self.builder.ins().iadd_imm_s(before, step * window.rounds);
-                self.builder.def_var(variable, after);
+                self.write_variable(variable, after);
             }
         }
         for group in &straight.groups {
@@ -352,9 +352,9 @@ impl FunctionCompiler<'_, '_> {
                 self.lengthen_stack(&object.operand, times * window.rounds);
             }
         }
-        let before = self.builder.use_var(window.done);
+        let before = self.read_variable(window.done);
         let after = self.builder.ins().iadd_imm_s(before, BYTES * window.rounds);
-        self.builder.def_var(window.done, after);
+        self.write_variable(window.done, after);
     }
 }
 

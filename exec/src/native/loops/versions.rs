@@ -132,7 +132,7 @@ impl FunctionCompiler<'_, '_> {
             if rest != unchecked {
                 self.builder.switch_to_block(rest);
                 let (more, done) = (self.builder.create_block(), self.builder.create_block());
-                let left = self.builder.use_var(left);
+                let left = self.read_variable(left);
                 let one_more = window.is_large() && window.rounds == 2;
                 self.builder.ins().brif(left, if one_more { more } else { unchecked }, &[], done, &[]);
                 if one_more {
@@ -201,9 +201,9 @@ impl FunctionCompiler<'_, '_> {
 
     /// Goes on behind several rounds.
     fn go_on_after(&mut self, several: ir::Block, unchecked: ir::Block, left: Variable, count: i64) {
-        let before = self.builder.use_var(left);
+        let before = self.read_variable(left);
         let rest = self.builder.ins().iadd_imm_s(before, -count);
-        self.builder.def_var(left, rest);
+        self.write_variable(left, rest);
         self.go_on(several, unchecked, rest, count);
     }
 
@@ -269,7 +269,7 @@ impl FunctionCompiler<'_, '_> {
         let versioned = self.loops.get(version.number)?;
         let check = *versioned.counted.covered.get(&self.statement)?;
         let variable = *versioned.data.get(check)?;
-        Some(self.builder.use_var(variable))
+        Some(self.read_variable(variable))
     }
 
     /// Whether there is room on the stack on which the current statement pushes.
@@ -310,13 +310,12 @@ impl FunctionCompiler<'_, '_> {
         self.make_room(number, rounds, as_written)?;
         let Some(versioned) = self.loops.get(number) else { return Ok(()) };
         let (unchecked, several, left) = (versioned.unchecked, versioned.several, versioned.left);
-        let straight = versioned.counted.straight.clone();
+        let (straight, prepared) = (versioned.counted.straight.clone(), versioned.entered);
         let to_its_end = versioned.counted.endings.is_some() && straight.is_some() && !self.leads_into_loop(ir, number);
         // Where turns do the last round, too, it is one of those that are left.
         let all = if to_its_end { self.builder.ins().iadd_imm_s(rounds, 1) } else { rounds };
-        self.builder.def_var(left, all);
+        self.write_variable(left, all);
         // Where two edges lead into the loop, what is prepared on one is not there on the other.
-        let prepared = versioned.entered;
         let window = match straight.filter(|_| !prepared) {
             Some(straight) => self.prepare_window(ir, &straight, rounds, unchecked)?,
             None => None,
@@ -336,8 +335,9 @@ impl FunctionCompiler<'_, '_> {
         }
         let versioned = self.loops.get(number).filter(|versioned| versioned.window.is_none() || !prepared);
         let left_now = if versioned.is_some_and(|versioned| versioned.rest.is_some()) { all } else { rounds };
-        self.builder.def_var(left, left_now);
-        match versioned.and_then(|versioned| versioned.rounds_at_once().map(|count| (count, versioned.rest()))) {
+        let at_once = versioned.and_then(|versioned| versioned.rounds_at_once().map(|count| (count, versioned.rest())));
+        self.write_variable(left, left_now);
+        match at_once {
             Some((count, rest)) => self.go_on(several, rest, left_now, count),
             None => {
                 self.builder.ins().jump(unchecked, &[]);
@@ -431,7 +431,7 @@ impl FunctionCompiler<'_, '_> {
             _ => return Ok(None),
         };
         if let Some(variable) = self.loops.get(number).and_then(|versioned| versioned.data.get(index)).copied() {
-            self.builder.def_var(variable, data);
+            self.write_variable(variable, data);
         }
         let size = match self.known_size(ir, check) {
             Some(known) => self.builder.ins().iconst(clif::I64, known),

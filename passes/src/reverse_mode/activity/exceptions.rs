@@ -1,26 +1,42 @@
-//! What exceptions hold: it is not followed.
+//! What exceptions hold: it is not followed, and what takes it out has no derivative.
 
-use bbcode::InstId;
-use slotmap::SecondaryMap;
+use bbcode::{Ids, InstId};
+use ircode::{Instruction, Type};
 
 use super::super::operation::Operation;
-use super::Subject;
-use crate::differentiation::exceptions::is_exception_of_library;
+use super::super::summary::taken_from;
+use super::{Analysis, Dependence};
+use crate::differentiation::exceptions::{is_exception_of_library, may_be_exception_of_library};
+use crate::differentiation::refusals::Refusal;
 
-/// A statement that takes something that may have a derivative out of an exception of Julia's library: what is in there
-/// is not followed.
-pub(super) fn taken_from_exception(
-    subject: &Subject<'_>,
-    operations: &SecondaryMap<InstId, Operation>,
-) -> Option<InstId> {
-    let mut taking = operations.iter().filter(|(id, _)| {
-        let Some(inst) = subject.bb.inst(*id) else { return false };
-        let called = subject.module.primitive_call(&inst.stmt);
-        let object = called.filter(|(primitive, _)| matches!(primitive.name, "getfield" | "getproperty" | "getindex"));
-        object.and_then(|(_, args)| args.first()).is_some_and(|object| {
-            is_exception_of_library(subject.module, &subject.bb.operand_type(object))
-                && !subject.tangents.of(&inst.ty).is_none()
-        })
-    });
-    taking.next().map(|(id, _)| id)
+impl Analysis<'_> {
+    /// Whether a statement takes something that depends on the arguments out of an exception of Julia's library, or
+    /// gives one to a function that does so.
+    pub(super) fn takes_out_of_exception(&self, inst: &Instruction<Ids>, operation: &Operation) -> bool {
+        match operation {
+            Operation::Call { function, args } => {
+                self.subject.summaries.get(*function).takes_from_exceptions
+                    && args.iter().any(|arg| self.varied.of(arg).hidden().in_exception)
+            }
+            Operation::Unknown | Operation::Field { .. } | Operation::AnyField { .. } => {
+                let Some(object) = taken_from(self.subject.module, &inst.stmt) else { return false };
+                // Parts of what only holds an exception may be others.
+                let is_one = || is_exception_of_library(self.subject.module, &self.subject.bb.operand_type(object));
+                self.varied.of(object).hidden().in_exception
+                    && !self.subject.tangents.of(&inst.ty).is_none()
+                    && (matches!(operation, Operation::Unknown) || is_one())
+            }
+            _ => false,
+        }
+    }
+
+    /// The dependence of what is taken out there.
+    pub(super) fn taken_from_exception(&self, at: InstId) -> Dependence {
+        self.opaque(at, Refusal::new("what an exception holds cannot be differentiated in reverse mode", None))
+    }
+
+    /// Whether values of a type may be or hold exceptions of Julia's library.
+    pub(super) fn may_be_exception(&self, ty: &Type) -> bool {
+        may_be_exception_of_library(self.subject.module, ty)
+    }
 }

@@ -41,6 +41,13 @@ impl Forward<'_, '_> {
         }
     }
 
+    /// The shadow of an operand in the shape that it has where less or more is known of its type, made before a statement.
+    fn shadow_in(&mut self, operand: &Operand<Ids>, shape: &Tangent, before: InstId) -> Generated<Operand<Ids>> {
+        let own = self.plan.derivation.tangents.of(&self.bb.operand_type(operand)).shadow();
+        let shadow = self.shadow(operand, before)?;
+        Ok(Emitter::before(&mut self.bb, before).shadow_as(shadow, &own, shape)?)
+    }
+
     /// Makes the shadow of what a statement gives, which has this tangent, if it is not that of one of its operands.
     /// What of calls and of what changes memory is made with these.
     pub(super) fn shadow_of_result(
@@ -56,18 +63,12 @@ impl Forward<'_, '_> {
                 Emitter::after(&mut self.bb, id).own("add_tangents", [a, b], shadow.ty())?
             }
             Operation::Copy(of) => {
-                let tangents = &plan.derivation.tangents;
-                let result = Operand::Value(id);
-                let [from, to] = [of, &result].map(|operand| tangents.of(&self.bb.operand_type(operand)).shadow());
-                let copied = self.shadow(of, id)?;
-                // What is known of a type only when the program runs may have `nothing` for a shadow of zeros.
-                match from {
-                    Tangent::Dynamic { .. } => Emitter::after(&mut self.bb, id).shadow_as(copied, &from, &to)?,
-                    _ => copied,
-                }
+                let to = plan.derivation.tangents.of(&self.bb.operand_type(&Operand::Value(id))).shadow();
+                self.shadow_in(of, &to, id)?
             }
             Operation::Choose { condition, then, otherwise } => {
-                let chosen = [condition.clone(), self.shadow(then, id)?, self.shadow(otherwise, id)?];
+                let chosen =
+                    [condition.clone(), self.shadow_in(then, shadow, id)?, self.shadow_in(otherwise, shadow, id)?];
                 Emitter::before(&mut self.bb, id).call("Core", "ifelse", chosen, shadow.ty())?
             }
             Operation::Aggregate(fields) => self.shadow_of_aggregate(id, fields, shadow)?,
@@ -83,7 +84,10 @@ impl Forward<'_, '_> {
                 let of = self.shadow(object, id)?;
                 let mut emit = Emitter::after(&mut self.bb, id);
                 match plan.derivation.tangents.of(&emit.bb.operand_type(object)).shadow() {
-                    Tangent::Fields(_) => emit.call("Base", "getfield", [of, index.clone()], shadow.ty())?,
+                    Tangent::Fields(fields) if fields.iter().all(|field| field == shadow) => {
+                        emit.call("Base", "getfield", [of, index.clone()], shadow.ty())?
+                    }
+                    // Of fields of several types each has a shadow of its own shape.
                     _ => emit.part_of_dynamic(of, index.clone(), shadow)?,
                 }
             }
@@ -121,12 +125,15 @@ impl Forward<'_, '_> {
     ) -> Generated<Operand<Ids>> {
         let mut parts = Vec::with_capacity(fields.len());
         for (number, field) in fields.iter().enumerate() {
-            // The declared type of a field may say that it holds nothing, where that of a constant does not.
-            let holds_nothing = match shadow {
-                Tangent::Fields(fields) => fields.get(number).is_some_and(Tangent::is_none),
-                _ => false,
-            };
-            parts.push(if holds_nothing { Operand::nothing() } else { self.shadow(field, id)? });
+            parts.push(match shadow {
+                Tangent::Fields(fields) => match fields.get(number) {
+                    // The declared type of a field may say that it holds nothing, where that of a constant does not.
+                    Some(Tangent::None) => Operand::nothing(),
+                    Some(declared) => self.shadow_in(field, declared, id)?,
+                    None => self.shadow(field, id)?,
+                },
+                _ => self.shadow(field, id)?,
+            });
         }
         let types = match shadow {
             Tangent::Fields(fields) => fields.iter().map(Tangent::ty).collect(),
