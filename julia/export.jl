@@ -531,7 +531,8 @@ write_global(io::IO, x::GlobalRef) = write_path(io, path_of_global(x), string(x.
 
 "The path of the module by which a global is named."
 function path_of_global(x::GlobalRef)
-    isdefined(x.mod, x.name) && hides_library(getfield(x.mod, x.name)) && return OWN_PATH
+    f = isdefined(x.mod, x.name) ? getfield(x.mod, x.name) : nothing
+    hides_library(f) && nameof(f) === x.name && return OWN_PATH
     return module_path(global_module(x))
 end
 

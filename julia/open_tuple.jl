@@ -35,9 +35,9 @@ Base.:(==)(t::OpenTuple, other::OpenTuple) = t.elements == other.elements
 Base.:(==)(t::OpenTuple, other::Tuple) = length(t) == length(other) && t.elements == collect(other)
 Base.:(==)(t::Tuple, other::OpenTuple) = other == t
 
-"The tuple of so many elements that code says that it is."
+"The tuple of so many elements that code says that it is. The error holds a tuple of another length, not this one: what is thrown is no array in compiled code."
 counted(t::OpenTuple{T}, count::Val{N}) where {T,N} =
-    length(t.elements) == N ? ntuple(i -> t.elements[i], count) : throw(TypeError(:typeassert, "", NTuple{N,T}, t.elements))
+    length(t.elements) == N ? ntuple(i -> t.elements[i], count) : throw(TypeError(:typeassert, "", NTuple{N,T}, ()))
 
 """
 Calls a function that collects its arguments from one on, with the elements of the parts: `count` of them come before what it collects, which are

@@ -53,3 +53,12 @@ struct FourNumbers{T}; w::T; x::T; y::T; z::T; end
 @case("generator_splatted", x -> (q = FourNumbers((x[1] / i for i in 1:4)...); q.w * q.x + q.y * q.z * x[2]), [0.9, 0.4])
 weighted_sum_of(a, b, c) = a + 2b + 3c
 @case("generator_splatted_behind", x -> weighted_sum_of(x[2], (x[1]^i for i in 1:2)...), [0.9, 0.4])
+# Of how many elements a tuple of unknown length is, the code says.
+struct Jet{N,T}; c::NTuple{N,T}; end
+@case("tuple_of_a_vector_in_a_struct", x -> (e = [x, x^2, x^3]; Jet{3,typeof(x)}(Tuple(e)).c[2] * x), 0.4)
+@case("tuple_of_a_vector_of_known_length", x -> (e = [x, x^2, x^3]; t = Tuple(e)::NTuple{3,typeof(x)}; t[1] * t[2] + t[3]), 0.4)
+# Arguments from the last to the first.
+folded_right(x, c...) = foldr((a, sum) -> a + x * sum, c)
+@case("arguments_folded_from_the_right", x -> folded_right(x, [1.0, x, x^2]...), 0.4)
+horner_backwards(x, c...) = (s = zero(x); for a in reverse(c); s = s * x + a; end; s)
+@case("arguments_backwards", x -> horner_backwards(x, [1.0, x, x^2]...), 0.4)

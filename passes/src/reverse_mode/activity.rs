@@ -22,7 +22,6 @@ use super::objects::{Class, Objects};
 use super::operation::Operation;
 use super::summary::Summaries;
 use crate::PassError;
-use crate::differentiation::exceptions::is_exception_of_library;
 use crate::differentiation::refusals::{Refusal, without_rule};
 use crate::tangents::{Tangent, TangentTypes};
 
@@ -493,7 +492,7 @@ impl<'a> Analysis<'a> {
                     joined
                 }
             },
-            Operation::Steps if is_exception_of_library(self.subject.module, &inst.ty) => Dependence::IN_EXCEPTION,
+            Operation::Steps if self.is_exception(&inst.ty) => Dependence::IN_EXCEPTION,
             Operation::Steps => Dependence::None,
             Operation::Call { .. } => match inputs {
                 Dependence::Hidden(hidden) if hidden.bits => self.bits_passed_on(id),
@@ -549,21 +548,19 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// What a value without cotangent, or of what only holds it, holds where no derivative goes.
+    /// What a value holds where no derivative goes: one without cotangent, or one whose inputs only hold something so.
     fn hidden(&self, inst: &Instruction<Ids>, operation: &Operation, inputs: &Dependence) -> Dependence {
         let bitcast = match operation {
             Operation::Call { function, .. } => self.subject.summaries.get(*function).takes_bits,
             _ => self.subject.module.primitive_call(&inst.stmt).is_some_and(|(p, _)| p.name == "bitcast"),
         };
         let of_bits = inputs.hidden().bits || bitcast && *inputs == Dependence::Smooth;
-        let of_exception = match inputs {
-            Dependence::Hidden(hidden) => hidden.in_exception,
-            _ => *inputs != Dependence::None,
+        let in_exception = match inputs {
+            Dependence::None => false,
+            Dependence::Hidden(hidden) => hidden.in_exception && self.may_be_exception(&inst.ty),
+            Dependence::Smooth | Dependence::Opaque(_) => self.is_exception(&inst.ty),
         };
-        Dependence::of_hidden(Hidden {
-            bits: of_bits && may_hold_integers(&inst.ty),
-            in_exception: of_exception && self.may_be_exception(&inst.ty),
-        })
+        Dependence::of_hidden(Hidden { bits: of_bits && may_hold_integers(&inst.ty), in_exception })
     }
 
     /// Why nothing is known of the derivative of a statement.

@@ -172,7 +172,7 @@ impl Forward<'_, '_> {
             None => self.fresh_shadow(value, |bb| Ok(Emitter::new(bb, from, line)))?,
         };
         let own = self.plan.derivation.tangents.of(&self.bb.operand_type(value)).shadow();
-        Ok(Emitter::new(&mut self.bb, from, line).shadow_as(shadow, &own, shape)?)
+        Emitter::new(&mut self.bb, from, line).shadow_as(shadow, &own, shape)
     }
 
     /// What stands beside a statement: its shadow, what is kept of what it changes, and the pullback of what has a

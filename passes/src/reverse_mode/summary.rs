@@ -174,13 +174,15 @@ pub(super) fn taken_from<'s>(module: &Module<BBCode>, stmt: &'s Stmt<Ids>) -> Op
 
 /// Whether a statement takes what may have a derivative out of what may be an exception of Julia's library.
 fn takes_from_exception(module: &Module<BBCode>, bb: &BBCode, inst: &Instruction<Ids>, operation: &Operation) -> bool {
-    let may_be_one = match operation {
-        Operation::Unknown => may_be_exception_of_library,
-        Operation::Field { .. } | Operation::AnyField { .. } => is_exception_of_library,
-        _ => return false,
+    let is_one = match operation {
+        Operation::Unknown => taken_from(module, &inst.stmt)
+            .is_some_and(|object| may_be_exception_of_library(module, &bb.operand_type(object))),
+        Operation::Field { object, .. } | Operation::AnyField { object, .. } => {
+            is_exception_of_library(module, &bb.operand_type(object))
+        }
+        _ => false,
     };
-    let object = taken_from(module, &inst.stmt).filter(|_| !is_without_derivative(&inst.ty));
-    object.is_some_and(|object| may_be_one(module, &bb.operand_type(object)))
+    is_one && !is_without_derivative(&inst.ty)
 }
 
 /// Whether a function is called that is known only when the program runs: no object, whose methods are none of the

@@ -36,6 +36,8 @@ impl Analysis<'_> {
         };
         let mut chain = self.way_from_argument(reason);
         chain.extend(self.way_to_result(reason, cause, wanted_by, class_wanted_by));
+        // Several statements that were made of one are shown as that.
+        chain.dedup();
         let way = (chain.len() > 1).then(|| format!("the result depends on it by {}", chain.join(" → ")));
         let help: Vec<String> = refusal.help.map(str::to_string).into_iter().chain(way).collect();
         if help.is_empty() { error } else { error.with_help(help.join("; ")) }

@@ -1,7 +1,7 @@
 //! What exceptions hold: it is not followed, and what takes it out has no derivative.
 
 use bbcode::{Ids, InstId};
-use ircode::{Instruction, Type};
+use ircode::{Instruction, Operand, Type};
 
 use super::super::operation::Operation;
 use super::super::summary::taken_from;
@@ -18,21 +18,34 @@ impl Analysis<'_> {
                 self.subject.summaries.get(*function).takes_from_exceptions
                     && args.iter().any(|arg| self.varied.of(arg).hidden().in_exception)
             }
-            Operation::Unknown | Operation::Field { .. } | Operation::AnyField { .. } => {
-                let Some(object) = taken_from(self.subject.module, &inst.stmt) else { return false };
-                // Parts of what only holds an exception may be others.
-                let is_one = || is_exception_of_library(self.subject.module, &self.subject.bb.operand_type(object));
-                self.varied.of(object).hidden().in_exception
-                    && !self.subject.tangents.of(&inst.ty).is_none()
-                    && (matches!(operation, Operation::Unknown) || is_one())
+            Operation::Unknown => {
+                taken_from(self.subject.module, &inst.stmt).is_some_and(|object| self.holds_in_exception(object, inst))
+            }
+            // Parts of what only holds an exception may be others.
+            Operation::Field { object, .. } | Operation::AnyField { object, .. } => {
+                self.holds_in_exception(object, inst) && self.is_exception(&self.subject.bb.operand_type(object))
             }
             _ => false,
         }
     }
 
+    /// Whether a value is or holds an exception that holds something, and a part of it that may have a derivative is what
+    /// a statement gives.
+    fn holds_in_exception(&self, object: &Operand<Ids>, part: &Instruction<Ids>) -> bool {
+        self.varied.of(object).hidden().in_exception && !self.subject.tangents.of(&part.ty).is_none()
+    }
+
     /// The dependence of what is taken out there.
     pub(super) fn taken_from_exception(&self, at: InstId) -> Dependence {
         self.opaque(at, Refusal::new("what an exception holds cannot be differentiated in reverse mode", None))
+    }
+
+    /// Whether values of a type are exceptions of Julia's library, or some of them are.
+    pub(super) fn is_exception(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Union(members) => members.iter().any(|member| self.is_exception(member)),
+            ty => is_exception_of_library(self.subject.module, ty),
+        }
     }
 
     /// Whether values of a type may be or hold exceptions of Julia's library.

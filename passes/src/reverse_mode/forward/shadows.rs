@@ -45,7 +45,7 @@ impl Forward<'_, '_> {
     fn shadow_in(&mut self, operand: &Operand<Ids>, shape: &Tangent, before: InstId) -> Generated<Operand<Ids>> {
         let own = self.plan.derivation.tangents.of(&self.bb.operand_type(operand)).shadow();
         let shadow = self.shadow(operand, before)?;
-        Ok(Emitter::before(&mut self.bb, before).shadow_as(shadow, &own, shape)?)
+        Emitter::before(&mut self.bb, before).shadow_as(shadow, &own, shape)
     }
 
     /// Makes the shadow of what a statement gives, which has this tangent, if it is not that of one of its operands.
