@@ -321,6 +321,41 @@ fn a_bisection_finds_the_step() {
     assert_eq!(run("2").matches("not running").count(), 0);
 }
 
+/// Whatever the option: where the mistake is, on which line, and that the command line is not understood.
+#[test]
+fn mistakes_in_json_are_shown_where_they_are() {
+    let in_options = [
+        (vec!["run", "-", "--args", "[\n  x]"], "\n2 |   x]\n  |   ^ here\n"),
+        (vec!["jvp", "-", "--args", "[3.0]", "--tangents", "[{\"a\": 1, \"a\": 2}]"], "the member `a` is there twice"),
+        (vec!["jvp", "-", "--args", "[3.0]", "--tangents", "[1"], "\n1 | [1\n"),
+        (vec!["hvp", "-", "--args", "[3.0]", "--vector", "[1"], "\n1 | [1\n"),
+        (vec!["vjp", "-", "--args", "[3.0]", "--seed", "[1"], "\n1 | [1\n"),
+        (vec!["hvp", "-", "--args", "[3.0]", "--vector", "3"], "--vector must be a JSON array, not 3"),
+        (vec!["run", "-", "--args", "3"], "--args must be a JSON array"),
+    ];
+    for (args, shown) in in_options {
+        let output = bbkit(&args, F.as_bytes());
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(stderr(&output).contains(shown), "{args:?}: {}", stderr(&output));
+    }
+}
+
+/// A list of texts is one of strings where no type says what it is, one with numbers holds anything.
+#[test]
+fn lists_without_a_type_are_of_what_is_in_them() {
+    let of_type = "function f(given::Any)\n1 ─ %1 = Core.typeof(given)::Any\n└──      return %1\nend\n";
+    for (given, ty) in [
+        (r#"["a", "b"]"#, "Vector{String}"),
+        (r#"[1, "a"]"#, "Vector{Any}"),
+        (r#"[1, "NaN"]"#, "Vector{Float64}"),
+        ("[1, 2]", "Vector{Int64}"),
+        ("[]", "Vector{Float64}"),
+    ] {
+        let output = bbkit(&["run", "-", "--args", &format!("[{given}]")], of_type.as_bytes());
+        assert_eq!(stdout(&output).trim(), ty, "{given}: {}", stderr(&output));
+    }
+}
+
 #[test]
 fn json_results_are_for_machines() {
     let output = bbkit(&["grad", "-", "--args", "[3.0]", "--json"], F.as_bytes());

@@ -300,7 +300,8 @@ impl Type {
     }
 }
 
-/// Prints as current Julia does: `Vector{Float64}`, `Tuple{A, B}`. [`Type::Untyped`] prints as the empty text.
+/// Prints as current Julia does: `Vector{Float64}`, `Tuple{A, B}`, but that a tuple too large to be read as an `NTuple` is
+/// printed in full. [`Type::Untyped`] prints as the empty text.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

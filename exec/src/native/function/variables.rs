@@ -5,8 +5,8 @@
 //! The frontend looks for a variable in all blocks between where it is given and where it is used, and keeps a table of
 //! blocks for each: this takes quadratic time and memory in long functions. So does keeping values in registers over
 //! thousands of blocks. In long functions variables are places in the frame, where also lies what is used in another
-//! block than it is made in. That costs no speed: the register allocator that is fast enough for these functions puts
-//! there what is used in another block, too.
+//! block than it is made in: the register allocator that is fast enough for these functions puts there what is used in
+//! another block, too.
 
 use std::ops::Range;
 use std::sync::Arc;
