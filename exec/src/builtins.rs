@@ -31,7 +31,7 @@ use std::sync::Arc;
 use ircode::primitives::{Compute, Primitive};
 use ircode::tangents::TangentTypes;
 use ircode::wording::counted;
-use ircode::{IRCode, Module, Name, Scalar, Type};
+use ircode::{IRCode, Module, Name, Scalar, Type, unqualified};
 
 use crate::error::RunErrorKind;
 use crate::globals::Globals;
@@ -361,7 +361,7 @@ impl<'m> Runtime<'m> {
                 }
             }
             (Type::Array(array), [Value::Text(undef) | Value::Function(undef), dims @ ..])
-                if matches!(undef.rsplit('.').next(), Some("undef" | "UndefInitializer()")) =>
+                if matches!(unqualified(undef), "undef" | "UndefInitializer()") =>
             {
                 arrays::undefined_array(self, &array.element, Some(array.rank), dims)
             }
@@ -385,7 +385,7 @@ impl<'m> Runtime<'m> {
 
     /// Whether a path names a function of which the module has methods, with the module in which it is or without.
     fn has_methods(&self, path: &str) -> bool {
-        let plain = path.rsplit('.').next().unwrap_or(path);
+        let plain = unqualified(path);
         [path, plain].iter().any(|name| !self.module.methods(name).is_empty())
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
-use ircode::{Type, is_one_name, is_same_function};
+use ircode::{Type, is_one_name, is_same_function, unqualified};
 
 use crate::object::Fields;
 use crate::value::Value;
@@ -150,7 +150,7 @@ impl Open {
             Value::Type(ty) => ty.hash(hasher_of),
             Value::String(name) | Value::Symbol(name) => name.hash(hasher_of),
             // One may have more of the modules before it.
-            Value::Function(name) | Value::Text(name) => name.rsplit('.').next().hash(hasher_of),
+            Value::Function(name) | Value::Text(name) => unqualified(name).hash(hasher_of),
             Value::Tuple(tuple) | Value::SimpleVector(tuple) => contents(&tuple.0.fields),
             Value::NamedTuple(tuple) => {
                 tuple.0.names.hash(hasher_of);

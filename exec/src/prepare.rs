@@ -8,7 +8,7 @@ use ircode::primitives::{Compute, Primitive, Scope, foreign_primitive};
 use ircode::wording::counted;
 use ircode::{
     BlockNumber, Callee, Constant, Function, Head, IRCode, InvokeNode, Module, Name, Operand, Positions, SSAValue,
-    Scalar, Stmt, Type, TypeKind, with_element_copies,
+    Scalar, Stmt, Type, TypeKind, unqualified, with_element_copies,
 };
 
 use crate::builtins::{Runtime, builtin};
@@ -644,8 +644,7 @@ pub(crate) fn struct_info(module: &Module<IRCode>, ty: &Type, count: usize) -> O
 
 /// The names of the fields of Julia's exceptions.
 fn exception_fields(name: &str) -> Vec<Name> {
-    let name = name.rsplit('.').next().unwrap_or(name);
-    let fields: &[&str] = match name {
+    let fields: &[&str] = match unqualified(name) {
         "ErrorException" | "ArgumentError" | "OverflowError" | "DimensionMismatch" | "AssertionError" => &["msg"],
         "DomainError" => &["val", "msg"],
         "BoundsError" => &["a", "i"],

@@ -1,7 +1,7 @@
 //! Objects in the code of which Julia has shown the text only: immutable structs that the module declares are made of
 //! it.
 
-use ircode::{Constant, IRCode, Module, Scalar, Type, TypeKind};
+use ircode::{Constant, IRCode, Module, Scalar, Type, TypeKind, unqualified};
 
 use crate::prepare::declared;
 
@@ -39,7 +39,7 @@ fn of_type(module: &Module<IRCode>, constant: Constant, ty: &Type) -> Option<Con
         (_, ty) if ty.is_unknown() => Some(constant),
         (Constant::Function(_), Type::Function(name)) => Some(Constant::Function(name.clone())),
         // By its path, which the type may leave out.
-        (Constant::Text(text), Type::Function(name)) if text.rsplit('.').next() == name.rsplit('.').next() => {
+        (Constant::Text(text), Type::Function(name)) if unqualified(text) == unqualified(name) => {
             Some(Constant::Function(name.clone()))
         }
         // The only value of a type without fields, which dumps need not declare.

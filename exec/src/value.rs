@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ircode::three_valued::{all, any};
 use ircode::{
     ClosureType, Constant, Name, Scalar, Type, is_below, is_nearer, is_parameter_below, is_same_function, open_tuple,
+    unqualified,
 };
 
 use crate::egal::is_same_type;
@@ -585,7 +586,7 @@ fn type_isa(of: &Type, name: &str) -> Option<bool> {
         let bound = parameter.strip_prefix("<:").and_then(|bound| bound.strip_suffix('}'))?;
         return is_parameter_below(of, &Type::parse(bound));
     }
-    match name.rsplit('.').next().unwrap_or(name) {
+    match unqualified(name) {
         "Type" => Some(true),
         "Union" => Some(matches!(of, Type::Union(_))),
         "DataType" | "UnionAll" if matches!(of, Type::Union(_) | Type::Bottom) => Some(false),

@@ -59,7 +59,7 @@ pub use head::{HEADS, Head, HeadProperties};
 pub use instruction::{CallInfo, DebugInfo, Instruction, LineInfo, LineInfoNode, NewInstruction, Origin};
 pub use json::{JsonError, from_json, to_json};
 pub use module::{DefinedTwice, Function, Module, TypeDef, TypeKind, method_of};
-pub use name::Name;
+pub use name::{Name, unqualified};
 pub use names::{BlockNumber, Names, NoSwitch, NumberedNames, Positions, SSAValue, SwitchNode, write_name};
 pub use operand::{Argument, GlobalRef, Operand, Operands};
 pub use phi::UnnamedPhiEdge;

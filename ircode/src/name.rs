@@ -30,6 +30,31 @@ impl Name {
     }
 }
 
+/// A name without the modules before it: `sin`, for `Base.Math.sin`. A name that Julia quotes, as it has dots of its own
+/// or other characters, keeps its quotes.
+///
+/// ```
+/// use ircode::unqualified;
+///
+/// assert_eq!(unqualified("Base.Math.sin"), "sin");
+/// assert_eq!(unqualified("sin"), "sin");
+/// assert_eq!(unqualified("Main.var\"f.g\""), "var\"f.g\"");
+/// assert_eq!(unqualified("Main..."), "..");
+/// ```
+pub fn unqualified(path: &str) -> &str {
+    if path.ends_with('"')
+        && let Some(quoted) = path.find("var\"").filter(|at| *at == 0 || path[..*at].ends_with('.'))
+    {
+        return &path[quoted..];
+    }
+    match path.trim_end_matches('.') {
+        "" => path,
+        // An operator made of dots, behind a module.
+        module if module.len() < path.len() => &path[module.len() + 1..],
+        path => path.rsplit('.').next().unwrap_or(path),
+    }
+}
+
 impl Deref for Name {
     type Target = str;
 

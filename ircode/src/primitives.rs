@@ -20,6 +20,7 @@ use std::sync::LazyLock;
 
 use hashbrown::HashMap;
 
+use crate::name::unqualified;
 use crate::operand::GlobalRef;
 use crate::scalar::{Scalar, ScalarType};
 use crate::types::Type;
@@ -335,10 +336,10 @@ impl Primitive {
         let converts = self.name == "convert";
         match ty {
             Type::Nothing => converts || self.is_arithmetic(),
-            Type::Named(name) => match name.rsplit('.').next() {
-                Some("_InitialValue") => converts || self.is_arithmetic(),
+            Type::Named(name) => match unqualified(name) {
+                "_InitialValue" => converts || self.is_arithmetic(),
                 // Arithmetic with `missing` is `missing`.
-                Some("Missing") => converts,
+                "Missing" => converts,
                 _ => false,
             },
             _ => false,

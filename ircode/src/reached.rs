@@ -8,6 +8,7 @@ use hashbrown::HashSet;
 use crate::callee::Callee;
 use crate::code::IRCode;
 use crate::module::{Function, Module, TypeKind};
+use crate::name::unqualified;
 use crate::names::Positions;
 use crate::operand::Operand;
 use crate::primitives::ResultType;
@@ -155,7 +156,7 @@ impl Reach<'_> {
             Some(Callee::Unknown(path)) => {
                 self.add_path(&path, Some(&given));
                 // Julia's builtins that call an operand.
-                let plain = path.rsplit('.').next().unwrap_or_default();
+                let plain = unqualified(&path);
                 plain.starts_with("_apply") || matches!(plain, "invoke" | "invokelatest")
             }
         };
@@ -268,9 +269,9 @@ impl Reach<'_> {
     }
 }
 
-/// The path of a function, and its plain name.
+/// The path of a function, and its name without modules.
 fn names_of(path: &str) -> [&str; 2] {
-    [path, path.rsplit('.').next().unwrap_or(path)]
+    [path, unqualified(path)]
 }
 
 #[cfg(test)]

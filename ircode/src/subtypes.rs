@@ -2,8 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::name::Name;
-use crate::tangents::last_part;
+use crate::name::{Name, unqualified};
 use crate::text::balanced::{parted, split_depth_0};
 use crate::three_valued::{all, any};
 use crate::types::Type;
@@ -210,7 +209,7 @@ fn place_above(given: &Type, above: Option<&[Type]>, asked: &Type) -> Option<Opt
         _ => {}
     }
     let (given_type, given, asked) = (given, Applied::of_type(given)?, Applied::of_type(asked)?);
-    match (last_part(&asked.base), given_type) {
+    match (unqualified(&asked.base), given_type) {
         (name, _) if UNIONS.contains(&name) => return None,
         // An address is a number here.
         ("Ptr", Type::Scalar(_)) => return None,
@@ -252,7 +251,7 @@ fn place_above(given: &Type, above: Option<&[Type]>, asked: &Type) -> Option<Opt
 
 /// Whether a type is in the table of the library, below or above.
 fn is_known(ty: &Applied) -> bool {
-    let name = last_part(&ty.base);
+    let name = unqualified(&ty.base);
     let is_it = |template: &&str| template.split('{').next() == Some(name);
     is_of_library(&ty.base) && OF_LIBRARY.iter().any(|(names, above)| names.contains(&name) || above.iter().any(is_it))
 }
@@ -294,7 +293,7 @@ pub fn open_tuple(ty: &Type) -> Option<(Vec<Type>, Type)> {
     let is_count = |name: &str| matches!(asked.variable(name), Some(Bound::None));
     // What an element that is a variable is depends on the others.
     let element = |text: &String| (!asked.mentions(text)).then(|| Type::parse(text));
-    match (last_part(&asked.base), asked.parameters.as_slice()) {
+    match (unqualified(&asked.base), asked.parameters.as_slice()) {
         ("NTuple", [count, of]) if is_count(count) => Some((Vec::new(), element(of)?)),
         ("Tuple", [first @ .., rest]) => {
             let rest = Applied::of(rest).filter(|rest| rest.base == "Vararg")?;
@@ -385,7 +384,7 @@ impl Applied {
         }
         let parameters = parameters.into_iter().map(|part| part.trim().to_string()).collect();
         let applied = Applied { base: base.to_string(), parameters, variables };
-        let meant = ALIASES.iter().find(|(alias, _)| is_of_library(base) && *alias == last_part(base));
+        let meant = ALIASES.iter().find(|(alias, _)| is_of_library(base) && *alias == unqualified(base));
         match meant {
             Some((_, meant)) => applied.within(meant),
             None => Some(applied),
@@ -444,7 +443,7 @@ fn of_library(given: &Applied) -> Option<Vec<Applied>> {
     if given.base.starts_with("typeof(") {
         return Applied::of("Function").map(|function| vec![function]);
     }
-    let name = last_part(&given.base);
+    let name = unqualified(&given.base);
     // A type of another module may be called so, too.
     if !is_of_library(&given.base) {
         return None;

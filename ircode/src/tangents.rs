@@ -15,7 +15,7 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::fields::is_vararg;
 use crate::module::{Module, TypeDef, TypeKind};
-use crate::name::Name;
+use crate::name::{Name, unqualified};
 use crate::primitives::ResultType;
 use crate::scalar::ScalarType;
 use crate::subtypes::EXCEPTIONS;
@@ -333,7 +333,7 @@ impl<'m, F> TangentTypes<'m, F> {
             None if ty.is_known_value() => Tangent::None,
             None if ty.widened().is_some() => ty.widened().map_or(Tangent::ANY, |ty| self.at_depth(&ty, depth + 1)),
             None if is_without_tangent(name) => self.dynamic(ty),
-            None if matches!(last_part(name), "Real" | "Number" | "AbstractFloat") => {
+            None if matches!(unqualified(name), "Real" | "Number" | "AbstractFloat") => {
                 let shadow = self.below(name).iter().any(|below| self.holds(&Type::named(below.clone())).1);
                 Tangent::Dynamic { shadow, cotangent: true }
             }
@@ -471,14 +471,9 @@ fn shadowed(mut name: &str) -> &str {
     name
 }
 
-/// A name without the modules before it.
-pub(crate) fn last_part(name: &str) -> &str {
-    name.rsplit('.').next().unwrap_or(name)
-}
-
 /// The name of a type without the modules before it and the parameters behind it.
 pub(crate) fn plain_name(name: &str) -> &str {
-    last_part(name.split('{').next().unwrap_or(name))
+    unqualified(name.split('{').next().unwrap_or(name))
 }
 
 /// Whether code of a module makes closures by `partial_apply`.

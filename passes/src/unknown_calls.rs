@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use hashbrown::HashSet;
-use ircode::{Callee, Constant, Head, Instruction, Module, NewInstruction, Operand, Stmt, Type};
+use ircode::{Callee, Constant, Head, Instruction, Module, NewInstruction, Operand, Stmt, Type, unqualified};
 
 use crate::link_methods::function_called;
 use crate::manager::Context;
@@ -71,7 +71,7 @@ fn is_unknown(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
     match (module.called(stmt), stmt) {
         (_, Stmt::Expr(expr)) => expr.head == Head::Foreigncall,
         (Some(Callee::Unknown(path)), Stmt::Call(_) | Stmt::Invoke(_)) => {
-            let name = path.rsplit('.').next().unwrap_or(&path);
+            let name = unqualified(&path);
             // What calls others with the elements of tuples is done by the interpreter, which chooses between methods,
             // too.
             !path.starts_with("Core._apply")

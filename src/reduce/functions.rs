@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, remove_argument};
 use hashbrown::HashSet;
-use ircode::{Argument, Constant, Declaration, Module, Name, Operand};
+use ircode::{Argument, Constant, Declaration, Module, Name, Operand, unqualified};
 
 use super::Reducer;
 
@@ -96,8 +96,7 @@ fn named(module: &Module<BBCode>) -> HashSet<Name> {
 
 /// The last part of a path, of `Base.Math.sin` the `sin`; for `sin(::Float64)` that of what it is a method of.
 fn last_part(path: &str) -> &str {
-    let of = ircode::method_of(path).unwrap_or(path);
-    of.rsplit('.').next().unwrap_or(of)
+    unqualified(ircode::method_of(path).unwrap_or(path))
 }
 
 fn used_arguments(body: &BBCode) -> HashSet<usize> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ircode::{Callee, Name, Type};
+use ircode::{Callee, Name, Type, unqualified};
 
 use super::mapping::{MAPPING, Mapping};
 use super::{Fault, Frame, Run, Step, named};
@@ -157,7 +157,7 @@ impl Run<'_, '_> {
             }
             Callee::Type(ty) => self.call_value(Value::Type(Arc::new(ty)), args),
             Callee::Unknown(name) => {
-                let plain = name.rsplit('.').next().unwrap_or(&name);
+                let plain = unqualified(&name);
                 let method = match self.method(&name, &args)? {
                     None => self.method(plain, &args)?,
                     method => method,

@@ -1,6 +1,7 @@
 //! The word that Julia 1.12 prints before a call: what kind of function it calls.
 
 use crate::constant::Constant;
+use crate::name::unqualified;
 use crate::names::Names;
 use crate::operand::Operand;
 
@@ -44,7 +45,7 @@ pub(super) fn label<N: Names>(callee: &Operand<N>) -> &'static str {
         Operand::Constant(Constant::Function(path)) => path,
         _ => return "  dynamic ",
     };
-    let last = name.rsplit('.').next().filter(|last| !last.is_empty()).unwrap_or(name);
+    let last = unqualified(name);
     let intrinsic = INTRINSICS.contains(&last) || INTRINSIC_ENDINGS.iter().any(|ending| last.ends_with(ending));
     match last {
         _ if BUILTINS.contains(&last) => "  builtin ",

@@ -3,7 +3,7 @@
 use hashbrown::{HashMap, HashSet};
 
 use crate::constant::{Constant, is_identifier, is_identifier_part};
-use crate::name::Name;
+use crate::name::{Name, unqualified};
 use crate::names::Positions;
 use crate::operand::{Argument, Operand};
 use crate::stmt::Stmt;
@@ -147,13 +147,13 @@ fn names_of_functions<'a>(
         slots.names.iter().filter(|name| OBJECTS.contains(&name.as_str())).cloned().collect();
     let mut look = |ty: &Type| {
         let text = match ty {
-            Type::Function(name) => return found.extend(last_part(name, slots).cloned()),
+            Type::Function(name) => return found.extend(named_in_listing(name, slots).cloned()),
             Type::Named(name) => name,
             _ => return,
         };
         for (at, start) in text.match_indices("typeof(") {
             let inside = text.get(at + start.len()..).and_then(|rest| rest.split_once(')'));
-            found.extend(inside.and_then(|(name, _)| last_part(name, slots)).cloned());
+            found.extend(inside.and_then(|(name, _)| named_in_listing(name, slots)).cloned());
         }
     };
     for (stmt, ty) in insts {
@@ -171,8 +171,8 @@ fn names_of_functions<'a>(
 }
 
 /// The name of a function without its modules, if it stands in the listing.
-fn last_part<'s>(path: &str, slots: &'s SlotNames) -> Option<&'s Name> {
-    slots.places.get_key_value(path.rsplit('.').next()?).map(|(name, _)| name)
+fn named_in_listing<'s>(path: &str, slots: &'s SlotNames) -> Option<&'s Name> {
+    slots.places.get_key_value(unqualified(path)).map(|(name, _)| name)
 }
 
 /// Names that stand where only a number, an array or an object can: they are those of arguments, also where functions
@@ -184,7 +184,7 @@ fn names_of_values<'a>(
     let mut found = HashSet::new();
     for (stmt, _) in insts {
         let Stmt::Call(call) = stmt else { continue };
-        let Some(called) = callee_name(&call.callee).map(|name| name.rsplit('.').next().unwrap_or(name)) else {
+        let Some(called) = callee_name(&call.callee).map(unqualified) else {
             continue;
         };
         let of_number = called.ends_with("_float") || called.ends_with("_int") || called.ends_with("tofp");

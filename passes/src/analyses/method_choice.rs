@@ -1,7 +1,7 @@
 //! Which methods a call may choose, by the types that are known of its arguments, and what decides.
 
 use bbcode::BBCode;
-use ircode::{Function, Module, Type};
+use ircode::{Function, Module, Type, unqualified};
 
 /// Where more methods fit, nothing is said.
 pub(crate) const MOST: usize = 16;
@@ -71,7 +71,7 @@ pub(crate) fn choices(
 /// The methods of a function that is called by its path; `None` if there are some of the path and some of the plain
 /// name, of which the run tries those of the path first.
 pub(crate) fn methods_named<'m>(module: &'m Module<BBCode>, path: &str) -> Option<&'m [usize]> {
-    let plain = path.rsplit('.').next().unwrap_or(path);
+    let plain = unqualified(path);
     match (module.methods(path), module.methods(plain)) {
         ([], methods) => Some(methods),
         (methods, []) => Some(methods),

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use bbcode::BBCode;
 use hashbrown::{HashMap, HashSet};
-use ircode::{Module, method_of};
+use ircode::{Module, method_of, unqualified};
 
 use crate::free_names::FreeNames;
 
@@ -55,14 +55,9 @@ pub(crate) fn base_name(function: &str) -> String {
 
 /// A name for the method `Main.f(::Float64, ::Int64)` that needs no quoting: `f_Float64_Int64`.
 fn plain_name(method: &str, of: &str) -> String {
-    // A path ends behind its last dot, unless the name itself is made of dots and such.
-    let last = match of.rsplit_once('.') {
-        Some((_, last)) if !last.is_empty() => last,
-        _ => of,
-    };
     let types = method.strip_prefix(of).unwrap_or_default();
     let mut words: Vec<String> = Vec::new();
-    for c in last.chars().chain([' ']).chain(types.chars()) {
+    for c in unqualified(of).chars().chain([' ']).chain(types.chars()) {
         if c.is_alphanumeric() || c == '_' {
             match words.last_mut() {
                 Some(word) => word.push(c),

@@ -10,7 +10,7 @@ use self::bundled::Bundled;
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::primitives::{Compute, ResultType};
-use ircode::{Callee, Constant, Declaration, LineInfo, Module, NewInstruction, Operand, Stmt, Type};
+use ircode::{Callee, Constant, Declaration, LineInfo, Module, NewInstruction, Operand, Stmt, Type, unqualified};
 
 use crate::analyses::method_choice::{choices, methods_named};
 use crate::union_splitting::{self, Rest, Split, Way};
@@ -49,7 +49,7 @@ impl Candidate {
         match &self.value {
             Operand::Global(global) => names.contains(&global.name.as_str()),
             Operand::Constant(Constant::Function(name)) => {
-                names.contains(&last_name(name.split('(').next().unwrap_or(name)))
+                names.contains(&unqualified(name.split('(').next().unwrap_or(name)))
             }
             _ => true,
         }
@@ -236,17 +236,13 @@ fn functions_of<'t>(module: &Module<BBCode>, ty: &'t Type) -> Option<Vec<&'t str
     let mut names = Vec::new();
     for member in members {
         match member {
-            Type::Function(name) => names.push(last_name(name)),
+            Type::Function(name) => names.push(unqualified(name)),
             Type::Named(name) if module.type_def(name).is_some() => {}
             _ => return None,
         }
     }
     // An object of one of several types is none of the functions.
     (!names.is_empty() || members.len() > 1).then_some(names)
-}
-
-fn last_name(path: &str) -> &str {
-    path.rsplit('.').next().unwrap_or(path)
 }
 
 /// A call of a value.

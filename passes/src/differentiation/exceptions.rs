@@ -2,12 +2,12 @@
 
 use bbcode::BBCode;
 use ircode::primitives::lookup;
-use ircode::{Callee, Head, Module, Names, Stmt, Type, TypeKind};
+use ircode::{Callee, Head, Module, Names, Stmt, Type, TypeKind, unqualified};
 
 /// Whether values of a type are exceptions that the module does not declare, or that a primitive makes.
 pub(crate) fn is_exception_of_library(module: &Module<BBCode>, ty: &Type) -> bool {
     let Type::Named(name) = ty else { return false };
-    let plain = name.rsplit('.').next().unwrap_or(name);
+    let plain = unqualified(name);
     module.is_undeclared_exception(ty) || plain.ends_with("Error") && lookup(plain).is_some()
 }
 

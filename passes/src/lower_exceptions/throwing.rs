@@ -3,7 +3,7 @@
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashSet;
 use ircode::primitives::{Primitive, ResultType, foreign_call};
-use ircode::{CallGraph, Callee, Constant, Head, Instruction, Module, Operand, Stmt, Type, method_of};
+use ircode::{CallGraph, Callee, Constant, Head, Instruction, Module, Operand, Stmt, Type, method_of, unqualified};
 
 use super::regions::Regions;
 use crate::analyses::effects::{call_effects, mutable_field_type};
@@ -158,7 +158,7 @@ fn is_exception(module: &Module<BBCode>, bb: &BBCode, thrown: &Operand<Ids>, exc
                     Some(Callee::Primitive(primitive)) => Some(Type::named(primitive.name)),
                     // What the module has of this name may give anything.
                     Some(Callee::Unknown(path)) => {
-                        let plain = path.rsplit('.').next().unwrap_or(&path);
+                        let plain = unqualified(&path);
                         let has_methods = [&path, plain].iter().any(|name| !module.methods(name).is_empty());
                         (!has_methods).then_some(Type::Named(path))
                     }

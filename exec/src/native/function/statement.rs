@@ -5,7 +5,9 @@ use std::sync::Arc;
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder};
 use ircode::primitives::{Compute, Primitive, ResultType, foreign_primitive};
-use ircode::{BlockNumber, Callee, ExprNode, Head, IRCode, Module, Operand, Positions, SSAValue, Scalar, Stmt, Type};
+use ircode::{
+    BlockNumber, Callee, ExprNode, Head, IRCode, Module, Operand, Positions, SSAValue, Scalar, Stmt, Type, unqualified,
+};
 
 use super::sites::{ValueCall, What, Work};
 use super::{Compiled, FunctionCompiler, Typed};
@@ -155,7 +157,7 @@ impl FunctionCompiler<'_, '_> {
                 if path.starts_with("Core._apply") {
                     return self.refuse("a call with the elements of tuples or arrays");
                 }
-                let plain = path.rsplit('.').next().unwrap_or(&path);
+                let plain = unqualified(&path);
                 if !module.methods(&path).is_empty() || !module.methods(plain).is_empty() {
                     return self.refuse(format!("a call of `{path}`, of which there are methods"));
                 }
