@@ -5,7 +5,7 @@ mod report;
 mod subject;
 
 use exec::{Limits, Value, first_difference, float_place};
-use ircode::{IRCode, Module};
+use ircode::{IRCode, Module, Name};
 use passes::reverse_mode::DerivativeNames;
 
 pub use self::differences::{Differences, compare_with_differences};
@@ -106,7 +106,8 @@ pub fn check_gradient(
         .checkpoint(options.checkpoint)
         .savings(options.savings);
     let derived = Derived::of(module, name, args, &gradient_options, true)?;
-    check_derived(&derived.module, name, &derived.derivative.names, args, options)
+    let name = derived.module.full_name(name);
+    checked(&derived.module, &name, &derived.derivative.names, args, options)
 }
 
 /// Checks a derivative that a module has already, made for any result (with [`passes::reverse_mode::Options::vjp`]), as
@@ -114,7 +115,7 @@ pub fn check_gradient(
 ///
 /// # Errors
 ///
-/// [`GradientError`] if the function or its derivative fails at the arguments.
+/// [`GradientError`] if the function or its derivative fails at the arguments, or the module does not have them.
 pub fn check_derived(
     module: &Module<IRCode>,
     name: &str,
@@ -122,7 +123,23 @@ pub fn check_derived(
     args: &[Value],
     options: &CheckOptions,
 ) -> Result<CheckReport, GradientError> {
-    let name = &module.full_name(name);
+    let name = module.full_name(name);
+    for needed in [&name, &names.vjp] {
+        if module.function(needed).is_none() {
+            return Err(GradientError::NoSuchFunction(needed.clone()));
+        }
+    }
+    checked(module, &name, names, args, options)
+}
+
+/// What [`check_derived`] finds, if there is something to differentiate.
+fn checked(
+    module: &Module<IRCode>,
+    name: &Name,
+    names: &DerivativeNames,
+    args: &[Value],
+    options: &CheckOptions,
+) -> Result<CheckReport, GradientError> {
     let mut random = Random::new(options.seed);
     let mut report = CheckReport::default();
     let Some(subject) = Subject::new(module, name, names, args, options.limits, &mut random)? else {

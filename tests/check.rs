@@ -121,6 +121,36 @@ end
     assert!(wrong.worst() > wrong.tolerance, "{wrong:?}");
 }
 
+/// Of x·y: what stands in the place of a number of the gradient is no number, or there is none.
+#[test]
+fn what_is_no_gradient_does_not_agree_with_differences() {
+    let text = "function f(x::Float64, y::Float64)::Float64\n1 ─ %1 = Base.mul_float(x, y)::Float64\n└──      return %1\nend\n";
+    let module = ircode::parse_module(text).unwrap().module;
+    let args = [Value::from(2.0), Value::from(3.0)];
+    let worst = |gradient: &[Value]| {
+        bbkit::compare_with_differences(&module, "f", &args, gradient, exec::Limits::default()).unwrap().worst()
+    };
+    assert!(worst(&[Value::from(3.0), Value::from(2.0)]) < 1e-9);
+    // What was not asked for.
+    assert!(worst(&[Value::from(3.0), Value::Nothing]) < 1e-9);
+    for wrong in [vec![], vec![Value::from(3.0)], vec![Value::from(3.0), Value::String("x".into())], vec![3.into(); 2]]
+    {
+        assert_eq!(worst(&wrong), f64::INFINITY, "{wrong:?}");
+    }
+}
+
+#[test]
+fn a_derivative_that_is_not_there_is_not_right() {
+    let text = "function f(x::Float64)::Float64\n1 ─ %1 = Base.mul_float(x, x)::Float64\n└──      return %1\nend\n";
+    let module = ircode::parse_module(text).unwrap().module;
+    let args = [Value::from(2.0)];
+    let gradient = bbkit::gradient(&module, "f", &args, exec::Limits::default()).unwrap();
+    let error = bbkit::check_derived(&module, "f", &gradient.names, &args, &Default::default()).unwrap_err();
+    assert_eq!(error.to_string(), "there is no function `f_value_and_vjp`");
+    let error = bbkit::check_derived(&module, "g", &gradient.names, &args, &Default::default()).unwrap_err();
+    assert_eq!(error.to_string(), "there is no function `g`");
+}
+
 #[test]
 fn a_wrong_factor_is_found() {
     let report =

@@ -67,6 +67,13 @@ fn an_edge_that_is_there_takes_no_second_value() {
     let result = code.redirect_edge(names[0], names[1], names[2], &[(phi, 7.into())]);
     assert_eq!(result, Err(EditError::AlreadyAnEdge { from: names[0], to: names[2] }));
     code.redirect_edge(names[0], names[1], names[2], &[(phi, 1.into())]).unwrap();
+    // Nor does one that stays, or one for which two are given.
+    let result = code.redirect_edge(names[0], names[2], names[2], &[(phi, 7.into())]);
+    assert_eq!(result, Err(EditError::AlreadyAnEdge { from: names[0], to: names[2] }));
+    let mut code = bb("1 ─ goto #2\n2 ─ goto #3\n3 ┄ %3 = φ (#2 => 2)::Int64\n└── return %3");
+    let (names, phi) = (blocks(&code), insts(&code)[2]);
+    let result = code.redirect_edge(names[0], names[1], names[2], &[(phi, 5.into()), (phi, 6.into())]);
+    assert_eq!(result, Err(EditError::AlreadyAnEdge { from: names[0], to: names[2] }));
 }
 
 const TRY: &str = "

@@ -338,7 +338,7 @@ impl<F> Module<F> {
     ///
     /// # Errors
     ///
-    /// [`DefinedTwice`] if there is one of the new name.
+    /// [`DefinedTwice`] if there is one of the new name, be it the same.
     pub fn rename_function(&mut self, from: &str, to: impl Into<Name>) -> Result<(), DefinedTwice> {
         let to = to.into();
         if self.by_name.contains_key(&to) {

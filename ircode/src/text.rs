@@ -20,6 +20,7 @@ mod hidden;
 mod irtools;
 mod labels;
 mod literal;
+mod markup;
 mod number_object;
 mod object;
 pub(crate) mod operators;
@@ -30,6 +31,7 @@ mod session;
 mod slot_names;
 mod spelling;
 mod statement;
+mod statement_end;
 mod words;
 mod wrapped;
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod additions;
 pub(crate) mod base_names;
+pub(crate) mod bits;
 pub(crate) mod checkpointed;
 pub(crate) mod dispatch;
 pub(crate) mod exceptions;

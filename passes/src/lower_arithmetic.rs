@@ -11,8 +11,8 @@ use crate::{PassError, PassResult};
 pub const NAME: &str = "lower-arithmetic";
 
 /// Turns calls of `+`, `-`, `*`, `/`, comparisons, `min`, `max`, `abs`, `muladd` and `fma` on floats into the
-/// intrinsics that they are on those types, promoting operands of different types first, also those of `hypot` and
-/// `atan`; a factor or summand of type `Bool` chooses. Lets `setindex!` of another number in an array of floats take
+/// intrinsics that they are on those types, promoting operands of different types first, also those of `rem`, `mod`,
+/// `clamp`, `hypot` and `atan`; a factor or summand of type `Bool` chooses. Lets `setindex!` of another number in an array of floats take
 /// that number as such a float, and turns calls of types of floats, `Float64(x)`, into the conversions that they are.
 /// What is not on floats, or of unknown types, stays. True if there was something.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
@@ -62,6 +62,9 @@ fn lowered(
         // These stay what they are. What is raised to a float becomes one; a power that is an integer is no float.
         ("^", 2) if args.get(1).is_some_and(|power| bb.operand_type(power).as_float().is_some()) => "^",
         ("hypot", 2) => "hypot",
+        ("rem", 2) => "rem",
+        ("mod", 2) => "mod",
+        ("clamp", 3) => "clamp",
         ("atan", 2) => "atan",
         _ => return None,
     };

@@ -401,7 +401,10 @@ impl NoneNamed {
     pub(crate) fn of(self, pass: &'static str, done: &str) -> PassError {
         let error = PassError::new(pass, &"the module".into(), format!("which function is to be {done}?"));
         let error = error.of_kind(PassErrorKind::Request);
-        error.with_help(format!("name one of {}", self.0.join(", ")))
+        match self.0.as_slice() {
+            [] => error.with_help("the module has no functions"),
+            names => error.with_help(format!("name one of {}", names.join(", "))),
+        }
     }
 }
 

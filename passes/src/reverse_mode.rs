@@ -81,6 +81,7 @@ use self::plan::Plan;
 use self::without_handlers::without_handlers;
 use crate::differentiability::Made;
 use crate::differentiation::additions::add_generated;
+use crate::differentiation::bits::BitsOfFloats;
 use crate::differentiation::preparation::derived;
 use crate::differentiation::signatures::{Signature, Signatures, generate_several};
 use crate::differentiation::with_respect_to::wanted_arguments;
@@ -89,7 +90,6 @@ use crate::rules::{RuleTable, RuleTarget};
 use crate::tangents::Tangent;
 use crate::{PassError, checkpoint_loops, constant_folding, dead_code, link_methods, mem2reg, simplify_cfg};
 
-pub(crate) use self::activity::may_hold_integers;
 pub use self::derivation::DerivativeNames;
 pub(crate) use self::derivation::Thunks;
 pub(crate) use self::linear_maps::normal_form::free_entry;
@@ -666,12 +666,12 @@ fn check_root(
     Ok(())
 }
 
-/// For each function of a module whether it, or what it calls, may make an integer of the bits of a float; functions
-/// with derivative rules aside.
-pub(crate) fn takers_of_bits(module: &Module<BBCode>, rules: &RuleTable) -> Vec<bool> {
+/// For each function of a module what it, or what it calls, may do with bits of floats; functions with derivative rules
+/// aside.
+pub(crate) fn bits_of_floats(module: &Module<BBCode>, rules: &RuleTable) -> Vec<BitsOfFloats> {
     let all: Vec<usize> = (0..module.functions().len()).collect();
     let summaries = summary::Summaries::of(module, rules, &all, None);
-    all.into_iter().map(|function| summaries.get(function).takes_bits).collect()
+    all.into_iter().map(|function| summaries.get(function).bits).collect()
 }
 
 impl Plan<'_> {

@@ -33,7 +33,8 @@ fn tolerance(single: bool) -> f64 {
 /// Compares a gradient of numbers with central differences of several steps; for each argument that step counts which
 /// agrees best, as a large one has an error of its own and a small one drowns in rounding. Where the last bit of the
 /// value alone is more than the difference may be off by, a step does not count; if none does, differences say nothing
-/// of the argument.
+/// of the argument. Nor do they of one of which the gradient is `nothing`, as it is of what was not asked for; that of
+/// a float that is missing, or no number, is off by infinity.
 ///
 /// # Errors
 ///
@@ -69,8 +70,12 @@ pub fn compare_with_differences(
                 }),
             _ => None,
         };
+        // What a gradient has in the place of a number is wrong, whatever differences say.
+        let is_wrong = known.is_none() && !matches!(gradient.get(index), Some(Value::Nothing));
+        let is_float = arg.as_scalar().is_some_and(|scalar| scalar.scalar_type().is_float());
+        let error = if is_float && is_wrong { Some(f64::INFINITY) } else { best.map(|(_, error)| error) };
         report.differences.push(best.map(|(difference, _)| difference));
-        report.errors.push(best.map(|(_, error)| error));
+        report.errors.push(error);
     }
     Ok(report)
 }

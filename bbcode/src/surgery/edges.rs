@@ -62,7 +62,8 @@ impl BBCode {
     ///
     /// [`EditError::NoSuchBlock`], [`EditError::NoSuchEdge`], [`EditError::FixedEdge`] as [`BBCode::split_edge`];
     /// [`EditError::MissingPhiValue`]; [`EditError::NotAPhi`] if `values` names what is none of `new`;
-    /// [`EditError::AlreadyAnEdge`] if there is an edge from `from` to `new` on which a φ takes something else;
+    /// [`EditError::AlreadyAnEdge`] if there is an edge from `from` to `new` on which a φ takes something else, or
+    /// `values` has two for one;
     /// [`EditError::NotValid`] with what would not hold.
     pub fn redirect_edge(
         &mut self,
@@ -73,7 +74,7 @@ impl BBCode {
     ) -> Result<(), EditError> {
         self.check_edge(from, old)?;
         self.block(new).ok_or(EditError::NoSuchBlock(new))?;
-        if old == new {
+        if old == new && values.is_empty() {
             return Ok(());
         }
         self.checked(|bb| {
@@ -84,6 +85,9 @@ impl BBCode {
             for (phi, value) in values {
                 let node = bb.phi_nodes(new).find(|(id, _)| id == phi).and_then(|(_, inst)| inst.stmt.as_phi());
                 let node = node.ok_or(EditError::NotAPhi { inst: *phi, block: new })?;
+                if values.iter().any(|(other, known)| other == phi && known != value) {
+                    return Err(EditError::AlreadyAnEdge { from, to: new });
+                }
                 let taken = node.entries.iter().find(|entry| entry.edge == from).map(|entry| entry.value.as_ref());
                 // φs do not tell two edges from one block apart.
                 if already && taken != Some(Some(value)) {

@@ -63,6 +63,9 @@ impl BBCode {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
+    /// That it is this function which is called is for the caller to know: of functions that are values, and of methods,
+    /// the statement does not say it.
+    ///
     /// # Errors
     ///
     /// [`EditError::NoSuchInst`], [`EditError::NotInlinable`] with the reason: it is no call, the numbers of arguments

@@ -44,7 +44,8 @@ impl Machine<'_> {
     ///
     /// # Errors
     ///
-    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Operands`] if the value is not of the type.
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Operands`] if values of the type have shadows, and this has none
+    /// such. Where the type alone says what the tangent is, as of floats, the value is not looked at.
     pub fn zero_tangent(&self, value: &Value, ty: &Type) -> Result<Value, RunErrorKind> {
         crate::builtins::zero_tangent_of(&self.runtime, value, ty).map_err(|fault| self.fatal(fault))
     }
@@ -106,8 +107,14 @@ impl Machine<'_> {
     ///
     /// # Errors
     ///
-    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if a value is not of its type.
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if there are not as many types as values, or values
+    /// of a type have shadows, and one has none such.
     pub fn zero_tangents(&self, values: &[Value], types: &[Type]) -> Result<Vec<Value>, RunErrorKind> {
+        if values.len() != types.len() {
+            let what =
+                format!("the tangents of {} of {}", counted(values.len(), "value"), counted(types.len(), "type"));
+            return Err(RunErrorKind::Unsupported(what));
+        }
         let pairs = values.iter().cloned().zip(types);
         let pairs = pairs.map(|(value, ty)| (value, self.runtime.tangents.of(ty))).collect();
         self.runtime.zero_tangents(pairs).map_err(|fault| match fault {

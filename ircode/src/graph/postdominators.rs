@@ -10,9 +10,9 @@ use super::{DomTree, FlowGraph};
 #[derive(Clone, Debug)]
 pub struct PostDomTree(DomTree);
 
-/// The number of a node in the graph turned around, in which the end is node 0.
+/// The number of a node in the graph turned around, in which the end is node 0. Of no node the graph is that large.
 fn turned(node: usize) -> usize {
-    node + 1
+    node.saturating_add(1)
 }
 
 impl PostDomTree {
@@ -98,6 +98,8 @@ mod tests {
         let graph = FlowGraph::new(4, [(0, 1), (0, 2), (2, 3), (3, 2)]);
         let tree = PostDomTree::new(&graph);
         assert_eq!(tree.immediate_post_dominator(0), None);
+        assert_eq!(tree.immediate_post_dominator(usize::MAX), None);
+        assert!(!tree.post_dominates(0, usize::MAX));
         assert_eq!(tree.immediate_post_dominator(2), Some(3));
         assert!(tree.post_dominates(3, 2) && !tree.post_dominates(2, 0) && !tree.post_dominates(1, 0));
     }

@@ -14,7 +14,7 @@ use super::header::Header;
 use super::parser::SourceMap;
 use super::print::default_type;
 use super::slot_names::{FIRST_SLOT, Meanings, SlotNames};
-use super::statement::{ends_statement, is_annotation, is_comment, is_overwritten};
+use super::statement_end::{ends_statement, is_annotation, is_comment, is_overwritten};
 use crate::cfg::Cfg;
 use crate::code::{IRCode, NewNode};
 use crate::diagnostic::Diagnostic;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::wrapped::{unbroken, with_whole_objects};
-use super::{irtools, page};
+use super::{irtools, markup, page};
 
 /// The listings of a text as a person sees them: without escape sequences of terminals, and of pages — with code
 /// between fences, sessions, programs with listings in comments — only these, the rest being comments.
@@ -24,6 +24,8 @@ pub fn clean(text: &str) -> Cow<'_, str> {
         None => Cow::Borrowed(text),
     };
     let text = if text.as_bytes().contains(&0x1b) { Cow::Owned(without_escapes(&text)) } else { text };
+    let text = markup::without_markup(&text).map_or(text, Cow::Owned);
+    let text = markup::without_colours(&text).map_or(text, Cow::Owned);
     // A space that does not break is what some pages make of one; in a string it stays.
     let spaces = ["─\u{a0}", "│\u{a0}", "1:\u{a0}(%"];
     let spaced = text.contains('\u{a0}') && spaces.iter().any(|space| text.contains(space));

@@ -82,13 +82,15 @@ fn method(line: &str) -> Option<&str> {
 }
 
 /// The names of the arguments of the method whose heading the line is, as `is_around` says. `None` if not all have
-/// plain names, and where there are arguments by keyword, of which the heading does not say where they come.
+/// plain names. Arguments by keyword are none of it: it calls another method with their defaults.
 pub(super) fn arguments(line: &str) -> Option<Vec<Name>> {
     // What an error has called on its way is numbered.
     let method = if line.starts_with('[') { return None } else { method(line)? };
     let method = method.split_once(") where ").map_or_else(|| method.strip_suffix(')'), |(head, _)| Some(head))?;
     let open = find_depth_0(method, "(").filter(|&open| open > 0)?;
-    plain_names(method.get(open + 1..)?)
+    let arguments = method.get(open + 1..)?;
+    let by_place = find_depth_0(arguments, ";").and_then(|keywords| arguments.get(..keywords)).unwrap_or(arguments);
+    plain_names(by_place)
 }
 
 #[cfg(test)]
@@ -116,12 +118,13 @@ mod tests {
         for new in ["sub(c, b, x) @ Main none:1", "sub(c, b::T, x::T) where T<:Integer @ Main ~/sub.jl:12"] {
             assert_eq!(of(new).body, known.body, "{new}");
         }
+        let with_keywords = of("sub(c, b, x; by, lt) @ Main a.jl:1");
+        assert_eq!(with_keywords.body, known.body);
         for other in [
             "",
             "[1] sub(c, b, x) in Main at REPL[1]:1",
             "sub(::Type{T}, b, x) where T in Main at REPL[1]:1",
             "(::Main.Sub)(b, x) in Main at a.jl:1",
-            "sub(b, x; by) @ Main a.jl:1",
         ] {
             assert!(of(other).body.to_string().contains("(_3, _2)"), "{other}");
         }

@@ -395,6 +395,6 @@ fn reads_back_at_end(text: &str) -> bool {
     text.trim() == text
         && !text.contains(['\n', '\r'])
         && text != "#UNDEF"
-        && super::statement::type_length(text) == text.len()
+        && super::statement_end::type_length(text) == text.len()
         && is_balanced(text)
 }

@@ -75,7 +75,12 @@ fn skip_cost(cursor: &mut Cursor<'_>) {
     let start = cursor.pos();
     cursor.skip_spaces();
     let is_number = !cursor.digits().is_empty() && cursor.starts_with(" ");
-    let cost = cursor.pos();
+    let number = cursor.pos();
+    cursor.skip_spaces();
+    // The scopes that a listing with source locations has open.
+    let bars = cursor.pos();
+    while cursor.eat("│") {}
+    let cost = if cursor.pos() > bars { cursor.pos() } else { number };
     cursor.skip_spaces();
     let rest = cursor.rest();
     let goes_on = ["isa ", "in ", ": ", "% "].iter().any(|operator| rest.starts_with(operator));
@@ -98,6 +103,8 @@ mod tests {
                 .unwrap();
         let costs = "1 ─    1 %1 = Base.add_int(_2, 1)::Int64\n│   1000 Main.f(%1)::Any\n└──    0 return %1\n";
         assert_eq!(parse_function(costs).unwrap(), plain);
+        let scopes = "     ┌ @ a.jl:2 within `f`\n1 ─    1 │ %1 = Base.add_int(_2, 1)::Int64\n│        │┌ @ b.jl:3 within `g`\n│   1000 ││      Main.f(%1)::Any\n│        └└\n└──    0        return %1\n";
+        assert_eq!(parse_function(scopes).unwrap().body.to_string(), plain.body.to_string());
         let marks = "◌  1 ─ %1 = Base.add_int(_2, 1)::Int64\n*′ │        Main.f(%1)::Any\n◌  └──      return %1\n";
         assert_eq!(parse_function(marks).unwrap(), plain);
         // Those of older versions.

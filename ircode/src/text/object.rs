@@ -63,7 +63,7 @@ impl Cursor<'_> {
         }
         if self.starts_with(" where ") {
             self.at += balanced_length(self.rest(), |rest| {
-                rest.starts_with([',', ')']) || super::statement::ends_statement(rest)
+                rest.starts_with([',', ')']) || super::statement_end::ends_statement(rest)
             });
         }
         let text = self.text(start..self.at);
@@ -74,6 +74,11 @@ impl Cursor<'_> {
     /// An object of which only the text is known: what stands up to the next comma or parenthesis.
     pub(super) fn other_object(&mut self) -> Read<Operand<Positions>> {
         let start = self.at;
+        if let Some(dots) = ["...", "…", "⋮", "⋯"].iter().find(|dots| self.starts_with(dots)) {
+            let span = self.span(start, start + dots.len());
+            let error = Diagnostic::error(span, "a part of the listing is left out here", "left out");
+            return Err(error.with_help("only whole functions can be read"));
+        }
         if let Some(op) = operator_alone(self.rest()) {
             self.at += op.len();
             return Ok(Operand::Constant(Constant::Function(op.into())));

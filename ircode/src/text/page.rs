@@ -144,7 +144,7 @@ fn in_block_comments(text: &str) -> Option<String> {
 }
 
 /// How other programs mark comments and quotations.
-const PREFIXES: &[&str] = &["#", "//", ";", ">", "%", "--", "*", "|"];
+const PREFIXES: &[&str] = &["#", "//", ";", ">", ">>", "> >", "<", "+", "-", "%", "--", "*", "|"];
 
 /// What stands behind a prefix that a listing has, if no other listing is there.
 fn behind_prefix(text: &str) -> Option<String> {
@@ -173,7 +173,8 @@ fn behind_prefix(text: &str) -> Option<String> {
     for line in text.split_inclusive('\n') {
         let behind = line.trim_start().strip_prefix(prefix);
         match behind.map(|behind| behind.strip_prefix(' ').unwrap_or(behind)) {
-            Some(behind) if belongs(behind) => out.push_str(behind),
+            // Where something is left out that is no comment.
+            Some(behind) if belongs(behind) || is_ellipsis(behind) => out.push_str(behind),
             _ if line.trim().is_empty() => out.push_str(line),
             // Something else that the comment says.
             _ => {
@@ -183,6 +184,13 @@ fn behind_prefix(text: &str) -> Option<String> {
         }
     }
     Some(out)
+}
+
+/// Whether a line says that others are left out.
+fn is_ellipsis(line: &str) -> bool {
+    let dots = line.trim();
+    !dots.is_empty()
+        && (dots.chars().all(|c| matches!(c, '…' | '⋮' | '⋯')) || dots.len() > 2 && dots.bytes().all(|c| c == b'.'))
 }
 
 /// What was printed at the prompts of a session, where it has a listing.
@@ -248,6 +256,9 @@ mod tests {
         let expected = "## source: somewhere\n1 ─      nothing::Nothing\n3 2 ┄ %2 = 1\n  └──      goto #2\n";
         assert_eq!(listings(text), expected);
         assert_eq!(listings("// 1 ─      return 1\n//"), "1 ─      return 1\n#//");
+        for prefix in ["+", "-", "<", ">> ", "> > "] {
+            assert_eq!(listings(&format!("{prefix}1 ─      return 1\n")), "1 ─      return 1\n");
+        }
         assert_eq!(listings("# only words\n# more of them\n"), "# only words\n# more of them\n");
     }
 

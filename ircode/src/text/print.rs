@@ -242,7 +242,22 @@ impl StatementPrinter {
         }
         self.write_callee(out, callee)?;
         out.write_char('(')?;
-        self.write_operands(out, args, Place::Call)?;
+        match (callee, args) {
+            // What inference puts in the place of code that is never reached: the code is a part of the object.
+            (Operand::Global(global), [Operand::Quote(code), rest @ ..])
+                if !self.exact() && global.name == "Const" && matches!(&*global.module, "Core" | "Core.Compiler") =>
+            {
+                match &**code {
+                    Constant::Text(text) => out.write_str(text)?,
+                    _ => self.write_operand(out, &args[0], Place::Call)?,
+                }
+                for arg in rest {
+                    out.write_str(", ")?;
+                    self.write_operand(out, arg, Place::Call)?;
+                }
+            }
+            _ => self.write_operands(out, args, Place::Call)?,
+        }
         out.write_char(')')
     }
 
@@ -265,6 +280,7 @@ impl StatementPrinter {
         match &invoke.callee {
             Operand::Value(value) => write!(out, "{value}")?,
             Operand::Argument(argument) => write!(out, "{argument}")?,
+            object @ Operand::Quote(_) if !self.exact() => self.write_operand(out, object, Place::Call)?,
             callee => self.write_callee(out, callee)?,
         }
         out.write_char('(')?;

@@ -140,11 +140,19 @@ impl Meanings {
 /// constants.
 fn names_of_functions<'a>(
     slots: &SlotNames,
-    insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Type)>,
+    insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Type)> + Clone,
 ) -> HashSet<Name> {
     const OBJECTS: &[&str] = &["Base", "Core", "Main", "π", "ℯ"];
     let mut found: HashSet<Name> =
         slots.names.iter().filter(|name| OBJECTS.contains(&name.as_str())).cloned().collect();
+    // What is called by the name of a function that changes its argument.
+    for (stmt, _) in insts.clone() {
+        if let Stmt::Call(call) = stmt
+            && let Operand::Argument(called) = &call.callee
+        {
+            found.extend(slots.name(*called).filter(|name| name.ends_with('!')).cloned());
+        }
+    }
     let mut look = |ty: &Type| {
         let text = match ty {
             Type::Function(name) => return found.extend(named_in_listing(name, slots).cloned()),

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::balanced::{balanced_length, is_balanced};
-use super::clean::BARS;
 use super::expression::{Context, Cursor, Scope};
 use super::labels::is_builtin;
 use super::number_object::Side;
 use super::operators::infix_operator;
 use super::operators::{is_n_ary, is_unary};
+use super::statement_end::{ends_statement, type_length, type_shown};
 use crate::constant::{Constant, is_identifier_part};
 use crate::diagnostic::Diagnostic;
 use crate::head::Head;
@@ -19,65 +19,6 @@ use crate::stmt::{EnterNode, InvokeNode, MethodInstance, PhiCNode, Stmt, Upsilon
 use crate::types::Type;
 
 type Read<T> = Result<T, Diagnostic>;
-
-/// Where what stands at the end of a statement ends: at a comment, at attributes, or where more than one space follows.
-pub(super) fn ends_statement(rest: &str) -> bool {
-    let (spaces, behind) = spaces(rest);
-    let is_gap = spaces > 1 && !behind.is_empty() && !behind.starts_with("where");
-    is_annotation(rest) || spaces > 0 && (behind.starts_with('#') || rest.starts_with(" ; ") || is_gap)
-}
-
-/// How much of a text is the type at the end of a statement. It ends at a space that is none around a `where`: behind
-/// that there may be a variable of Julia's own, `Vector{T} where #s1<:Real`.
-pub(super) fn type_length(text: &str) -> usize {
-    let before = |rest: &str| text.get(..text.len() - rest.len()).unwrap_or_default();
-    let is_around_where = |rest: &str| {
-        let (ahead, behind) = (before(rest).rsplit(' ').next(), rest.trim_start().split(' ').next());
-        let goes_on = |word: &str| is_where(word) || matches!(word, "<:" | ">:");
-        ahead.is_some_and(goes_on) || behind.is_some_and(goes_on)
-    };
-    balanced_length(text, |rest| {
-        let is_space = rest.starts_with(' ');
-        is_space && !is_around_where(rest) || is_annotation(rest) || is_overwritten(before(rest), rest)
-    })
-}
-
-/// The word before the variables of a type, which `code_warntype` may print in capitals.
-fn is_where(word: &str) -> bool {
-    word.eq_ignore_ascii_case("where")
-}
-
-/// Whether what follows is what is left of a name that Julia prints at the right of a listing, where a longer statement
-/// stands over it: `::Tuple{Int64}pansion`.
-pub(super) fn is_overwritten(before: &str, rest: &str) -> bool {
-    let is_left = |c: char| is_identifier_part(c) || c == ' ' || BARS.contains(&c);
-    let is_operator = |word: &str| is_where(word) || matches!(word, "in" | "isa");
-    before.ends_with(['}', ')'])
-        && !rest.trim_end().is_empty()
-        && !rest.split(' ').any(is_operator)
-        && rest.trim_end().chars().all(is_left)
-}
-
-/// Whether a comment is what follows.
-pub(super) fn is_comment(rest: &str) -> bool {
-    let (spaces, behind) = spaces(rest);
-    spaces > 0 && behind.starts_with('#')
-}
-
-/// Whether what follows is what Julia prints at the right of a coloured listing, the names of inlined functions behind
-/// bars, or what people write there to point at a statement.
-pub(super) fn is_annotation(rest: &str) -> bool {
-    let (spaces, behind) = spaces(rest);
-    behind.starts_with(BARS) || spaces > 0 && ["<-", "←", "// "].iter().any(|mark| behind.starts_with(mark))
-}
-
-/// How many spaces there are, and what is behind them.
-fn spaces(rest: &str) -> (usize, &str) {
-    // Wider than any terminal, and it bounds the time for text that is all spaces.
-    const WIDEST: usize = 500;
-    let spaces = rest.bytes().take(WIDEST).take_while(|byte| *byte == b' ').count();
-    (spaces, rest.get(spaces..).unwrap_or_default())
-}
 
 impl<'a> Cursor<'a> {
     /// A statement and, if it shows one, its type.
@@ -93,6 +34,7 @@ impl<'a> Cursor<'a> {
             return Err(self.expected("a type"));
         }
         self.check_brackets(start, text)?;
+        let text = type_shown(text);
         // Julia 1.12 shows an operator of the module that is active as it shows a symbol; the constant that it is is
         // none.
         let stmt = match &stmt {
@@ -454,6 +396,13 @@ impl<'a> Cursor<'a> {
             self.expect(":")?;
         }
         let start = self.pos();
+        if self.starts_with("Symbol(\"") {
+            // A symbol that is no identifier: a call would name the module of `Symbol`.
+            if let Ok(symbol @ Operand::Quote(_)) = self.operand(scope, context) {
+                return self.infix(scope, context, symbol);
+            }
+            self.seek(start);
+        }
         if self.starts_with("(") {
             if let Some(stmt) = self.parenthesised(scope, context)? {
                 return Ok(stmt);
@@ -537,6 +486,11 @@ impl<'a> Cursor<'a> {
             return Ok(Some(Stmt::call(callee, self.operands(scope, context)?)));
         }
         self.expect("(")?;
+        let behind_name = self.rest().trim_start_matches(is_identifier_part);
+        if behind_name.len() < self.rest().len() && behind_name.starts_with(" = ") {
+            // A named tuple.
+            return Ok(None);
+        }
         let Ok(first) = self.infix_operand(scope, context, Side::Left) else { return Ok(None) };
         match self.infix(scope, context, first)? {
             Stmt::Value(_) => Ok(None),
@@ -693,6 +647,7 @@ fn infix_or_name(cursor: &Cursor<'_>) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use super::{Operand, Stmt};
     use crate::parse_function;
 
     #[test]
@@ -775,6 +730,50 @@ mod tests {
             assert_eq!(listing(&ty, comment).unwrap(), plain, "{comment}");
             assert_eq!(listing(comment, comment), listing("", ""), "{comment}");
         }
+    }
+
+    #[test]
+    fn constants_that_look_like_something_else_come_back() {
+        let named = "(x = 1,)::@NamedTuple{x::Int64}";
+        for text in [named, "(x = 1, y = 2.0)::@NamedTuple{x::Int64, y::Float64}", "Symbol(\"a b\")::Symbol"] {
+            let body = parse_function(&format!("1 ─ %1 = {text}\n└──      return %1\n")).unwrap().body;
+            let Stmt::Value(value) = &body.stmts.stmts()[0] else { panic!("{body}") };
+            assert!(!text.starts_with("Symbol") || *value == Operand::symbol("a b"), "{body}");
+            assert_eq!(parse_function(&body.to_string()).unwrap().body, body);
+        }
+        let call = "1 ─ %1 = Core.Symbol(\"a b\")::Symbol\n└──      return %1\n";
+        assert!(matches!(parse_function(call).unwrap().body.stmts.stmts()[0], Stmt::Call(_)));
+        assert!(parse_function("1 ─      x = 1\n└──      return 1\n").is_err());
+    }
+
+    #[test]
+    fn objects_print_as_julia_prints_them() {
+        for line in [
+            "invoke $(QuoteNode(Main.Map{typeof(+)}()))(_2::Int64)::Int64",
+            "Core.Compiler.Const(:(Core.throw(%5)), false)",
+        ] {
+            let text = format!("1 ─ %1 = {line}\n└──      return %1\n");
+            let body = parse_function(&text).unwrap().body;
+            assert!(body.to_string().contains(line), "{body}");
+            assert_eq!(parse_function(&body.to_string()).unwrap().body, body);
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_is_an_error() {
+        for line in ["...", "… many computations …", "⋮", "Main.f(%1, ...)"] {
+            let text = format!("1 ─ %1 = Main.f(_2)::Any\n│        {line}\n└──      return %1\n");
+            let error = parse_function(&text).unwrap_err();
+            assert!(error.to_string().contains("a part of the listing is left out here"), "{error}");
+        }
+        let comment = "# 1 ─ %1 = Main.f(_2)::Any\n# ...\n# └──      return %1\n";
+        assert!(parse_function(comment).is_err());
+    }
+
+    #[test]
+    fn of_two_types_the_last_is_that_of_the_statement() {
+        let plain = parse_function("1 ─ %1 = _2::Int64\n└──      return %1\n").unwrap();
+        assert_eq!(parse_function("1 ─ %1 = _2::Int64::Int64\n└──      return %1\n").unwrap(), plain);
     }
 
     #[test]

@@ -49,7 +49,7 @@ checks! {
     WitnessOnce = "DT10", "no two differentiability witnesses of a function are for the same parameters";
     DerivativeFits = "DT11", "a derivative takes the arguments of the function and what its kind of derivative takes beside them";
     ConstantFits = "DT12", "a global constant has the fields of its type, and is made of what is declared before it";
-    ParametersFit = "DT13", "a function names no more arguments than it has, each by another name, and one that collects arguments has one for them";
+    ParametersFit = "DT13", "a function names no more arguments than it has, each by another name, and one that collects arguments has a tuple for them";
 }
 
 impl fmt::Display for TableCheck {
@@ -159,6 +159,14 @@ struct Signature<'t> {
 const THUNK: &str =
     "an entry may name a thunk: a function that takes what is given, and calls this one with what it takes";
 
+/// Whether no value of a type is a tuple.
+fn is_no_tuple(ty: &Type) -> bool {
+    matches!(
+        ty,
+        Type::Scalar(_) | Type::String | Type::Symbol | Type::Nothing | Type::Array(_) | Type::Ref(_) | Type::Memory(_)
+    )
+}
+
 impl<'m, F> Verifier<'m, F> {
     fn report(&mut self, check: TableCheck, table: &Name, entry: Option<&Name>, message: String) {
         let help = matches!(check, TableCheck::OverrideFits | TableCheck::WitnessFits).then(|| THUNK.to_string());
@@ -171,6 +179,10 @@ impl<'m, F> Verifier<'m, F> {
             format!("it has {}, and names for {}", counted(arguments, "argument"), function.parameters.len())
         } else if function.varargs && arguments == 0 {
             "it collects what is passed, and has no argument".to_string()
+        } else if let Some(last) =
+            (self.argtypes)(&function.body).last().filter(|ty| function.varargs && is_no_tuple(ty))
+        {
+            format!("it collects what is passed in its last argument, which is {}", with_article(last))
         } else if let Some(name) = named_twice(function.parameters.iter().flatten()) {
             format!("two of its arguments are named `{name}`")
         } else {

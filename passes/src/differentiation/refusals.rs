@@ -19,6 +19,12 @@ impl Refusal {
     }
 }
 
+/// Why there is no derivative of what is made of the bits of a float, also where an integer is, and that becomes a float.
+pub(crate) fn float_of_bits() -> Refusal {
+    let message = "a float is made of bits that depend on the arguments";
+    Refusal::new(message, Some("register a derivative rule for the function that does this"))
+}
+
 /// Why there is no derivative of a primitive on operands of these types, and what would mend it. `of_registered` is
 /// that for primitives of the host.
 pub(crate) fn without_rule<F>(
@@ -28,8 +34,7 @@ pub(crate) fn without_rule<F>(
     of_registered: &'static str,
 ) -> Refusal {
     if primitive.name == "bitcast" {
-        let message = "a float is made of bits that depend on the arguments";
-        return Refusal::new(message, Some("register a derivative rule for the function that does this"));
+        return float_of_bits();
     }
     let types: Vec<Type> = types.collect();
     let is_undeclared = |ty: &Type| matches!(ty, Type::Named(name) if module.type_def(name).is_none());

@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 
 use bbcode::BBCode;
+use ircode::primitives::Compute;
 use ircode::wording::with_article;
 use ircode::{Argument, Callee, Head, IRCode, Module, Operand, Positions, SSAValue, Stmt, Type, TypeKind};
 
 use super::operation::{Operation, Role};
 use crate::analyses::disjoint_sets::DisjointSets;
-use crate::differentiation::refusals::{Refusal, without_rule};
-use crate::reverse_mode::may_hold_integers;
+use crate::differentiation::bits::{BitsOfFloats, is_made_of_bits, loses_bits, may_hold_integers};
+use crate::differentiation::refusals::{Refusal, float_of_bits, without_rule};
 use crate::tangents::{Tangent, TangentTypes};
 
 type Op = Operand<Positions>;
@@ -20,12 +21,17 @@ pub(super) enum State {
     /// Not at all, or only by steps.
     #[default]
     None,
-    /// It is an integer made of the bits of a float that does, or holds one.
-    Bits,
     /// With a derivative.
     Active,
     /// In a way of which no derivative is known, for the reason of this number.
     Opaque(usize),
+}
+
+/// What a statement makes a class depend on.
+struct Found {
+    class: usize,
+    state: State,
+    bits: bool,
 }
 
 /// Why no derivative is known.
@@ -49,6 +55,8 @@ pub(super) struct Activity {
     class: Vec<usize>,
     /// By class.
     states: Vec<State>,
+    /// By class: whether it is an integer made of the bits of a float that depends on the arguments, or holds one.
+    bits: Vec<bool>,
     /// The statement by which a class came to depend on the arguments.
     causes: Vec<Option<usize>>,
     reasons: Vec<Reason>,
@@ -66,8 +74,8 @@ pub(super) struct Subject<'a> {
     pub(super) tangents: &'a TangentTypes<'a, BBCode>,
     pub(super) ir: &'a IRCode,
     pub(super) operations: &'a [Operation],
-    /// By function of the module: whether it may make an integer of the bits of a float.
-    pub(super) takers_of_bits: &'a [bool],
+    /// By function of the module: what it may do with bits of floats.
+    pub(super) bits: &'a [BitsOfFloats],
 }
 
 impl Activity {
@@ -99,12 +107,14 @@ impl Activity {
         }
         let class: Vec<usize> = (0..analysis.kinds.len()).map(|cell| analysis.classes.find(cell)).collect();
         let (states, causes) = (vec![State::None; class.len()], vec![None; class.len()]);
+        let bits = vec![false; class.len()];
         let reason_at = vec![None; ir.stmts.len()];
         let reasons = Vec::new();
         let mut activity = Activity {
             kinds: analysis.kinds,
             class,
             states,
+            bits,
             causes,
             reasons,
             reason_at,
@@ -135,6 +145,12 @@ impl Activity {
         class.and_then(|&class| self.states.get(class)).copied().unwrap_or_default()
     }
 
+    /// Whether an operand is or holds an integer made of the bits of a float that depends on the arguments.
+    fn holds_bits(&self, operand: &Op) -> bool {
+        let class = self.cell(operand).and_then(|cell| self.class.get(cell));
+        class.and_then(|&class| self.bits.get(class)) == Some(&true)
+    }
+
     /// Whether the operand has a tangent that may not be zero.
     pub(super) fn is_active(&self, operand: &Op) -> bool {
         self.state(operand) == State::Active && !self.kind(operand).is_none()
@@ -161,7 +177,7 @@ impl Activity {
             let Some((stmt, operation)) = ir.stmts.stmts().get(index).zip(operations.get(index)) else { break };
             let mut next = None;
             inputs(stmt, operation, &mut |operand| {
-                if next.is_none() && self.state(operand) != State::None {
+                if next.is_none() && (self.state(operand) != State::None || self.holds_bits(operand)) {
                     next = Some(operand.clone());
                 }
             });
@@ -218,13 +234,17 @@ impl Activity {
         let mut queued = vec![true; stmts.len()];
         while let Some(index) = work.pop_front() {
             queued[index] = false;
-            for (class, state) in self.evaluate(subject, index) {
-                let Some(known) = self.states.get_mut(class) else { continue };
+            for Found { class, state, bits } in self.evaluate(subject, index) {
+                let (Some(known), Some(known_bits)) = (self.states.get_mut(class), self.bits.get_mut(class)) else {
+                    continue;
+                };
                 // The first reason is the one that is told.
-                if *known >= state || matches!((*known, state), (State::Opaque(_), State::Opaque(_))) {
+                let joined = join(*known, state);
+                if joined == *known && (*known_bits || !bits) {
                     continue;
                 }
-                *known = state;
+                *known = joined;
+                *known_bits |= bits;
                 self.causes[class].get_or_insert(index);
                 for &user in users.get(class).map(Vec::as_slice).unwrap_or_default() {
                     if !std::mem::replace(&mut queued[user], true) {
@@ -236,22 +256,30 @@ impl Activity {
     }
 
     /// What a statement makes its result and the objects among its operands depend on.
-    fn evaluate(&mut self, subject: Subject<'_>, index: usize) -> Vec<(usize, State)> {
+    fn evaluate(&mut self, subject: Subject<'_>, index: usize) -> Vec<Found> {
         let result = Operand::Value(SSAValue::from_index(index));
         let (Some(stmt), Some(operation)) = (subject.ir.stmts.stmts().get(index), subject.operations.get(index)) else {
             return Vec::new();
         };
         let ty = subject.ir.stmts.types().get(index).unwrap_or(&Type::Untyped);
-        let mut joined = State::None;
-        inputs(stmt, operation, &mut |operand| joined = join(joined, self.state(operand)));
+        let (mut joined, mut bits) = (State::None, false);
+        inputs(stmt, operation, &mut |operand| {
+            joined = join(joined, self.state(operand));
+            // Of what a class holds only what an object of this type may hold.
+            bits |= self.holds_bits(operand) && may_hold_integers(&subject.ir.operand_type(operand));
+        });
         let kind = self.kind(&result);
-        let mut found: Vec<(usize, State)> = Vec::new();
+        let mut found: Vec<Found> = Vec::new();
         let own = self.cell(&result).and_then(|cell| self.class.get(cell)).copied();
-        let primitive = subject.module.primitive_call(stmt).map(|(primitive, _)| primitive.name);
-        let takes_bits = match operation {
-            Operation::Call { function, .. } => subject.takers_of_bits.get(*function) == Some(&true),
-            _ => false,
+        let primitive = subject.module.primitive_call(stmt).map(|(primitive, _)| primitive);
+        let computes = primitive.is_some_and(|primitive| !matches!(primitive.compute, Compute::Machine));
+        let primitive = primitive.map(|primitive| primitive.name);
+        let called = match operation {
+            Operation::Call { function, .. } => subject.bits.get(*function).copied().unwrap_or_default(),
+            _ => BitsOfFloats::default(),
         };
+        let takes_bits = primitive == Some("bitcast") || if kind.is_none() { called.taken } else { called.are_seen };
+        let gives_bits = bits || takes_bits && joined != State::None;
         let is_exception = |operation: &Operation| matches!(operation, Operation::Exception);
         let is_call = |operation: &Operation| matches!(operation, Operation::Call { .. } | Operation::Unknown);
         let state = match operation {
@@ -268,24 +296,29 @@ impl Activity {
             {
                 joined
             }
-            _ if kind.is_none() => {
-                let takes = takes_bits || primitive == Some("bitcast");
-                let bits = joined == State::Bits || takes && joined == State::Active;
-                if may_hold_integers(ty) && bits { State::Bits } else { State::None }
+            _ if kind.is_none() => State::None,
+            Operation::Steps | Operation::Rule { .. } | Operation::Unknown
+                if computes && self.is_computed_from_bits(subject, stmt) =>
+            {
+                self.opaque(index, float_of_bits())
             }
             Operation::Steps | Operation::Zero => State::None,
             Operation::Rule { rule, .. } => match joined {
                 State::Active | State::Opaque(_) if !rule.is_zero(0) => joined,
                 _ => State::None,
             },
-            Operation::Call { .. } if joined == State::Bits => {
+            Operation::Call { args, .. }
+                if bits
+                    && (joined == State::None
+                        || called.made && args.iter().any(|arg| self.holds_bits(arg) && !self.holds_objects(arg))
+                        || self.is_computed_from_bits(subject, stmt)) =>
+            {
                 let message = "the bits of a float that depends on the arguments are passed on";
                 self.opaque(index, Refusal::new(message, None))
             }
             Operation::Unknown => match joined {
-                State::None => State::None,
-                State::Bits if primitive.is_some_and(|name| name != "bitcast") => State::None,
-                State::Bits | State::Active => self.opaque(index, self.unknown(subject, index)),
+                State::None if !bits || primitive.is_some_and(|name| name != "bitcast") => State::None,
+                State::None | State::Active => self.opaque(index, self.unknown(subject, index)),
                 opaque @ State::Opaque(_) => opaque,
             },
             Operation::Copy(of) => match (joined, self.kind(of), &kind) {
@@ -295,13 +328,15 @@ impl Activity {
                     let help = "its derivative is known for values of one float type only";
                     self.opaque(index, Refusal::new(message, Some(help)))
                 }
-                (State::Bits, ..) if ty.as_scalar().is_some() => State::None,
                 _ => joined,
             },
             _ => joined,
         };
-        if let Some(own) = own.filter(|_| state != State::None) {
-            found.push((own, state));
+        // What was thrown may hold anything.
+        let holds_bits =
+            (gives_bits || is_exception(operation)) && may_hold_integers(ty) && !loses_bits(subject.module, stmt, ty);
+        if let Some(class) = own {
+            found.push(Found { class, state, bits: holds_bits });
         }
         if joined >= State::Active && operation.changes(subject.module, stmt) {
             let stored = match operation {
@@ -312,7 +347,7 @@ impl Activity {
                 if self.holds_objects(operand)
                     && let Some(&class) = self.cell(operand).and_then(|cell| self.class.get(cell))
                 {
-                    found.push((class, stored));
+                    found.push(Found { class, state: stored, bits: false });
                 }
             });
         }
@@ -331,22 +366,39 @@ impl Activity {
             };
             self.changed_exception = self.changed_exception.or_else(|| of_exception.find(was_thrown));
         }
-        // Objects without tangents hold integers, which may be made of bits.
-        let bits = joined == State::Bits || takes_bits && joined == State::Active;
         let writes = || {
             let primitive = subject.module.primitive_call(stmt);
             primitive.is_some_and(|(primitive, _)| primitive.effects.writes) || operation.changes(subject.module, stmt)
         };
-        if bits && writes() {
+        // What floats are in, too, is looked at only where bits are given to a function: it is too much for what some
+        // function may do.
+        let stores_bits = bits || called.taken && joined != State::None;
+        if stores_bits && writes() {
             stmt.for_each_operand(&mut |operand| {
-                if self.kind(operand).is_none()
-                    && has_elements(subject.module, &subject.ir.operand_type(operand))
+                let ty = subject.ir.operand_type(operand);
+                let is_looked_at = match self.kind(operand).is_none() {
+                    true => has_elements(subject.module, &ty),
+                    false => bits && self.holds_objects(operand),
+                };
+                if is_looked_at
+                    && may_hold_integers(&ty)
                     && let Some(&class) = self.cell(operand).and_then(|cell| self.class.get(cell))
                 {
-                    found.push((class, State::Bits));
+                    found.push(Found { class, state: State::None, bits: true });
                 }
             });
         }
+        found
+    }
+
+    /// Whether an operand is an integer that is computed here from the bits of a float that depends on the arguments.
+    fn is_computed_from_bits(&self, subject: Subject<'_>, stmt: &Stmt<Positions>) -> bool {
+        let stmts = &subject.ir.stmts;
+        let of = |value: SSAValue| stmts.stmts().get(value.index()?).zip(stmts.types().get(value.index()?));
+        let mut found = false;
+        stmt.for_each_operand(&mut |operand| {
+            found |= is_made_of_bits(subject.module, operand, &of, &|operand| self.holds_bits(operand));
+        });
         found
     }
 

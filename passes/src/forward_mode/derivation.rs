@@ -14,12 +14,13 @@ use crate::PassError;
 use crate::analyses::changed_globals;
 use crate::derivative_entries::RegisteredDerivatives;
 use crate::differentiation::base_names::BaseNames;
+use crate::differentiation::bits::BitsOfFloats;
 use crate::differentiation::dispatch::{self, Candidate};
 use crate::differentiation::preparation::{OpenArithmetic, by_its_rule, prepared_body};
 use crate::differentiation::signatures::Signature;
 use crate::differentiation::witnesses::given_derivative;
 use crate::infer_types::returned_type;
-use crate::reverse_mode::{Thunks, free_entry, takers_of_bits};
+use crate::reverse_mode::{Thunks, bits_of_floats, free_entry};
 use crate::rules::{RuleKind, RuleTable};
 use crate::tangents::{Tangent, TangentTypes};
 
@@ -78,8 +79,8 @@ pub(super) struct Derivation<'a> {
     /// What a value that is called may be.
     candidates: Vec<Candidate>,
     base_names: BaseNames,
-    /// By function: whether it may make an integer of the bits of a float.
-    pub(super) takers_of_bits: Vec<bool>,
+    /// By function: what it may do with bits of floats.
+    pub(super) bits: Vec<BitsOfFloats>,
     /// By function: whether exceptions that it throws may be caught.
     may_be_caught: Vec<bool>,
     /// The thunks through which derivatives that the module has are called.
@@ -91,7 +92,7 @@ impl<'a> Derivation<'a> {
     pub(super) fn new(module: &'a Module<BBCode>, rules: &'a RuleTable, roots: &[usize], directions: usize) -> Self {
         let tangents = TangentTypes::new(module);
         let candidates = dispatch::candidates(module, roots, false);
-        let takers_of_bits = takers_of_bits(module, rules);
+        let bits = bits_of_floats(module, rules);
         let registered = RegisteredDerivatives::of(module, DerivativeKind::Jvp);
         Derivation {
             module,
@@ -99,7 +100,7 @@ impl<'a> Derivation<'a> {
             tangents,
             directions,
             frees_entry: false,
-            takers_of_bits,
+            bits,
             may_be_caught: may_be_caught(module, roots, &candidates),
             registered,
             thunks: Thunks::default(),

@@ -91,7 +91,7 @@ impl<'a> Transform<'a> {
             tangents: &derivation.tangents,
             ir: &prepared.ir,
             operations: &prepared.operations,
-            takers_of_bits: &derivation.takers_of_bits,
+            bits: &derivation.bits,
         };
         let activity = Activity::of(subject, wanted);
         let mut ir = prepared.ir.clone();
@@ -236,7 +236,7 @@ impl<'a> Transform<'a> {
         match self.activity.state(operand) {
             State::Opaque(reason) => return Err(self.problem(reason)),
             State::Active => {}
-            State::None | State::Bits => {
+            State::None => {
                 return Ok(match kind.shadow().is_none() {
                     true => Source::Zero,
                     false => Source::Objects(operand.clone(), kind),

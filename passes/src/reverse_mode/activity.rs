@@ -5,6 +5,7 @@
 //! read from anywhere in it.
 
 mod chain;
+mod dependence;
 mod exceptions;
 mod stored;
 mod users;
@@ -13,78 +14,20 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bbcode::{BBCode, Ids, InstId};
+use ircode::primitives::Compute;
 use ircode::wording::with_article;
 use ircode::{Callee, Head, Instruction, Module, Name, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
+use self::dependence::{Dependence, Dependences, Derivative, Hidden, Reason};
 use self::users::{Users, goes_around};
 use super::objects::{Class, Objects};
 use super::operation::Operation;
 use super::summary::Summaries;
 use crate::PassError;
-use crate::differentiation::refusals::{Refusal, without_rule};
+use crate::differentiation::bits::{is_made_of_bits, loses_bits, may_hold_integers};
+use crate::differentiation::refusals::{Refusal, float_of_bits, without_rule};
 use crate::tangents::{Tangent, TangentTypes};
-
-/// How a value depends on the arguments.
-#[derive(Clone, PartialEq, Debug, Default)]
-enum Dependence {
-    /// Not at all, or only by steps.
-    #[default]
-    None,
-    /// It holds what does where no derivative goes.
-    Hidden(Hidden),
-    /// With a derivative.
-    Smooth,
-    /// In a way of which no derivative is known.
-    Opaque(Arc<Reason>),
-}
-
-/// Where a value holds what depends on the arguments, but has no tangent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Hidden {
-    /// In integers, made of the bits of floats.
-    bits: bool,
-    /// In an exception of Julia's library.
-    in_exception: bool,
-}
-
-impl Dependence {
-    const BITS: Dependence = Dependence::Hidden(Hidden { bits: true, in_exception: false });
-    const IN_EXCEPTION: Dependence = Dependence::Hidden(Hidden { bits: false, in_exception: true });
-
-    /// Where the value holds it, if it only does that.
-    fn hidden(&self) -> Hidden {
-        match self {
-            Dependence::Hidden(hidden) => *hidden,
-            _ => Hidden::default(),
-        }
-    }
-
-    /// The dependence of what holds as much.
-    fn of_hidden(hidden: Hidden) -> Dependence {
-        if hidden == Hidden::default() { Dependence::None } else { Dependence::Hidden(hidden) }
-    }
-
-    /// The dependence of what depends on both.
-    fn join(self, other: Dependence) -> Dependence {
-        match (self, other) {
-            (Dependence::Opaque(reason), _) | (_, Dependence::Opaque(reason)) => Dependence::Opaque(reason),
-            (Dependence::Smooth, _) | (_, Dependence::Smooth) => Dependence::Smooth,
-            (Dependence::Hidden(a), Dependence::Hidden(b)) => {
-                Dependence::Hidden(Hidden { bits: a.bits || b.bits, in_exception: a.in_exception || b.in_exception })
-            }
-            (Dependence::None, other) | (other, Dependence::None) => other,
-        }
-    }
-}
-
-/// Why no derivative is known.
-#[derive(Clone, PartialEq, Debug)]
-struct Reason {
-    /// Where that starts; `None` for an argument.
-    at: Option<InstId>,
-    refusal: Refusal,
-}
 
 /// What something depends on, or is needed by, that was found first.
 #[derive(Clone, Debug)]
@@ -106,31 +49,6 @@ pub(super) struct Activity {
     /// The tangents of the types of values and arguments, whether they are active or not.
     tangents: SecondaryMap<InstId, Tangent>,
     argument_tangents: Vec<Tangent>,
-}
-
-#[derive(Debug, Default)]
-struct Dependences {
-    values: SecondaryMap<InstId, Dependence>,
-    arguments: Vec<Dependence>,
-    classes: Vec<Dependence>,
-}
-
-impl Dependences {
-    fn of(&self, operand: &Operand<Ids>) -> Dependence {
-        self.known(operand).cloned().unwrap_or_default()
-    }
-
-    fn known(&self, operand: &Operand<Ids>) -> Option<&Dependence> {
-        match operand {
-            Operand::Value(value) => self.values.get(*value),
-            Operand::Argument(argument) => argument.index().and_then(|index| self.arguments.get(index)),
-            _ => None,
-        }
-    }
-
-    fn of_class(&self, class: Option<Class>) -> Dependence {
-        class.and_then(|class| self.classes.get(class)).cloned().unwrap_or_default()
-    }
 }
 
 /// What is analysed, and in what.
@@ -213,7 +131,7 @@ impl Activity {
             Operand::Argument(_) => true,
             _ => false,
         };
-        useful && self.varied.known(operand) == Some(&Dependence::Smooth)
+        useful && self.varied.known(operand).is_some_and(|known| known.derivative == Derivative::Smooth)
     }
 
     /// The shadow of an operand, if its class is active.
@@ -226,7 +144,8 @@ impl Activity {
 
     /// Whether what is in objects of the class is active.
     pub(super) fn is_active(&self, class: Class) -> bool {
-        self.useful_classes.get(class) == Some(&true) && self.varied.of_class(Some(class)) == Dependence::Smooth
+        self.useful_classes.get(class) == Some(&true)
+            && self.varied.of_class(Some(class)).derivative == Derivative::Smooth
     }
 
     /// Whether the result of a statement depends on the arguments, and the results on it.
@@ -236,8 +155,8 @@ impl Activity {
 
     /// Whether a value depends on the arguments, as a listing shows it.
     pub(super) fn is_varied(&self, operand: &Operand<Ids>) -> bool {
-        let smooth = |dependence: Dependence| matches!(dependence, Dependence::Smooth | Dependence::Opaque(_));
-        smooth(self.varied.of(operand)) || smooth(self.varied.of_class(self.objects.class(operand)))
+        let varies = |dependence: Dependence| dependence.derivative != Derivative::Zero;
+        varies(self.varied.of(operand)) || varies(self.varied.of_class(self.objects.class(operand)))
     }
 
     /// Whether the results depend on a value, as a listing shows it.
@@ -295,7 +214,7 @@ impl<'a> Analysis<'a> {
         let mut varied = Dependences {
             values: SecondaryMap::with_capacity(bb.inst_count()),
             arguments: Vec::with_capacity(bb.argtypes.len()),
-            classes: vec![Dependence::None; objects.bound()],
+            classes: vec![Dependence::NONE; objects.bound()],
         };
         let mut argument_tangents = Vec::with_capacity(bb.argtypes.len());
         for (index, ty) in bb.argtypes.iter().enumerate() {
@@ -306,10 +225,10 @@ impl<'a> Analysis<'a> {
                     let message =
                         format!("the argument _{} has an unknown type, of which no derivative is known", index + 1);
                     let help = Some("a header says which types the arguments have: `function f(x::Float64)`");
-                    Dependence::Opaque(Arc::new(Reason { at: None, refusal: Refusal::new(message, help) }))
+                    Dependence::opaque(Reason { at: None, refusal: Refusal::new(message, help) })
                 }
-                true => Dependence::Smooth,
-                false => Dependence::None,
+                true => Dependence::SMOOTH,
+                false => Dependence::NONE,
             };
             let class = objects.class(&super::operation::argument(index));
             if let Some(of_class) = class.and_then(|class| varied.classes.get_mut(class))
@@ -317,7 +236,7 @@ impl<'a> Analysis<'a> {
             {
                 *of_class = std::mem::take(of_class).join(dependence.clone());
             }
-            let value = if tangent.cotangent().is_none() { Dependence::None } else { dependence };
+            let value = if tangent.cotangent().is_none() { Dependence::NONE } else { dependence };
             varied.arguments.push(value);
             argument_tangents.push(tangent);
         }
@@ -371,9 +290,8 @@ impl<'a> Analysis<'a> {
             let mut changed_classes: Vec<Class> = Vec::new();
             for (class, dependence) in self.stored(id, inst, operation) {
                 let Some(known) = self.varied.classes.get_mut(class) else { continue };
-                // The first reason is the one that is told.
                 let joined = known.clone().join(dependence);
-                if joined != *known && !matches!(known, Dependence::Opaque(_)) {
+                if joined != *known {
                     *known = joined;
                     changed_classes.push(class);
                     if let Some(cause) = self.class_causes.get_mut(class) {
@@ -382,11 +300,16 @@ impl<'a> Analysis<'a> {
                 }
             }
             let found = self.dependence(id, inst, operation);
-            let changed = match self.varied.values.get(id) {
-                Some(known) if *known == found => false,
-                Some(Dependence::Opaque(_)) => false,
-                None if found == Dependence::None => false,
-                _ => true,
+            let (found, changed) = match self.varied.values.get(id) {
+                Some(known) => {
+                    let joined = known.clone().join(found);
+                    let changed = joined != *known;
+                    (joined, changed)
+                }
+                None => {
+                    let changed = !found.is_none();
+                    (found, changed)
+                }
             };
             let mut again = |user: &InstId| {
                 if queued.insert(*user, true) == Some(false) {
@@ -413,9 +336,9 @@ impl<'a> Analysis<'a> {
         }
         let mut cause = None;
         operation.for_each_input(self.subject.bb, id, &mut |operand| {
-            if cause.is_none() && self.varied.of(operand) != Dependence::None {
+            if cause.is_none() && !self.varied.of(operand).is_none() {
                 cause = Some(Cause::Operand(operand.clone()));
-            } else if cause.is_none() && self.of_object(operand) != Dependence::None {
+            } else if cause.is_none() && !self.of_object(operand).is_none() {
                 cause = self.objects.class(operand).map(Cause::Class);
             }
         });
@@ -425,28 +348,51 @@ impl<'a> Analysis<'a> {
     }
 
     fn opaque(&self, at: InstId, refusal: Refusal) -> Dependence {
-        Dependence::Opaque(Arc::new(Reason { at: Some(at), refusal }))
+        Dependence::opaque(Reason { at: Some(at), refusal })
     }
 
     fn bits_passed_on(&self, at: InstId) -> Dependence {
         self.opaque(at, Refusal::new("the bits of a float that depends on the arguments are passed on", None))
     }
 
-    /// What a statement stores, by class.
+    /// Whether a primitive is given such an integer.
+    fn is_computed_from_bits(&self, stmt: &Stmt<Ids>) -> bool {
+        let primitive = self.subject.module.primitive_call(stmt);
+        let computes = primitive.filter(|(primitive, _)| !matches!(primitive.compute, Compute::Machine));
+        computes.is_some_and(|(_, args)| args.iter().any(|arg| self.is_made_of_bits(arg)))
+    }
+
+    /// Whether bits of floats are given to a function that may make floats of such. Those in objects are not looked at:
+    /// most are there because some function may have put them there.
+    fn gives_bits(&self, function: usize, args: &[Operand<Ids>]) -> bool {
+        self.subject.summaries.get(function).bits.made && args.iter().any(|arg| self.varied.of(arg).hidden.bits)
+    }
+
+    /// Whether an operand is an integer that is computed here from the bits of a float that depends on the arguments.
+    fn is_made_of_bits(&self, operand: &Operand<Ids>) -> bool {
+        let of = |value| self.subject.bb.inst(value).map(|inst| (&inst.stmt, &inst.ty));
+        is_made_of_bits(self.subject.module, operand, &of, &|operand| self.varied.of(operand).hidden.bits)
+    }
+
     /// How what an operand is, or what is in it, depends on the arguments.
     fn input(&self, operand: &Operand<Ids>) -> Dependence {
+        let mut of_object = self.of_object(operand);
+        // Of what the class holds only what an object of this type may hold.
+        if of_object.hidden != Hidden::default() {
+            of_object.hidden = self.held_as(of_object.hidden, &self.subject.bb.operand_type(operand));
+        }
         let of_value = self.varied.of(operand);
         match self.tangent(operand).shadow().is_none() {
-            true => of_value.join(Dependence::of_hidden(self.of_object(operand).hidden())),
-            false => of_value.join(self.of_object(operand)),
+            true => of_value.join(Dependence::of_hidden(of_object.hidden)),
+            false => of_value.join(of_object),
         }
     }
 
     fn dependence(&self, id: InstId, inst: &Instruction<Ids>, operation: &Operation) -> Dependence {
         if inst.stmt.is_terminator() {
-            return Dependence::None;
+            return Dependence::NONE;
         }
-        let mut inputs = Dependence::None;
+        let mut inputs = Dependence::NONE;
         match operation {
             Operation::Load(place) => inputs = self.of_object(&place.object),
             Operation::StackPop { stack } => inputs = self.of_object(stack),
@@ -470,41 +416,40 @@ impl<'a> Analysis<'a> {
         if matches!(&inst.stmt, Stmt::Expr(expr) if expr.head == Head::TheException) {
             return Dependence::IN_EXCEPTION;
         }
-        if inputs == Dependence::None {
-            return Dependence::None;
+        if inputs.is_none() {
+            return Dependence::NONE;
         }
         let result = Operand::Value(id);
         if self.tangent(&result).cotangent().is_none() {
-            return self.hidden(inst, operation, &inputs);
+            return self.hidden(id, inst, operation, &inputs);
+        }
+        if self.is_computed_from_bits(&inst.stmt) && !self.is_exception(&inst.ty) {
+            return self.opaque(id, float_of_bits());
         }
         match operation {
-            Operation::Rule { rule, args, .. } => match inputs {
-                Dependence::Hidden(_) => Dependence::None,
+            Operation::Rule { rule, args, .. } => {
                 // What only steps with the operand does not depend on it, whatever it is.
-                _ => {
-                    let mut joined = Dependence::None;
-                    for (_, arg) in args.iter().enumerate().filter(|(i, _)| !rule.is_zero(*i)) {
-                        joined = joined.join(match self.input(arg) {
-                            Dependence::Hidden(_) => Dependence::None,
-                            other => other,
-                        });
-                    }
-                    joined
-                }
-            },
+                let args = args.iter().enumerate().filter(|(i, _)| !rule.is_zero(*i));
+                let joined = args.fold(Dependence::NONE, |joined, (_, arg)| joined.join(self.input(arg)));
+                Dependence { hidden: self.held_as(inputs.hidden, &inst.ty), ..joined }
+            }
             Operation::Steps if self.is_exception(&inst.ty) => Dependence::IN_EXCEPTION,
-            Operation::Steps => Dependence::None,
-            Operation::Call { .. } => match inputs {
-                Dependence::Hidden(hidden) if hidden.bits => self.bits_passed_on(id),
-                Dependence::Hidden(_) => self.hidden(inst, operation, &inputs),
-                other => other,
-            },
-            Operation::Unknown => match inputs {
-                Dependence::Opaque(reason) => Dependence::Opaque(reason),
-                Dependence::Hidden(_)
+            Operation::Steps => Dependence::NONE,
+            Operation::Call { function, args } => {
+                let is_told = inputs.derivative == Derivative::Zero
+                    || self.gives_bits(*function, args)
+                    || args.iter().any(|arg| self.is_made_of_bits(arg));
+                if inputs.hidden.bits && is_told {
+                    return self.bits_passed_on(id);
+                }
+                Dependence { derivative: inputs.derivative.clone(), ..self.hidden(id, inst, operation, &inputs) }
+            }
+            Operation::Unknown => match inputs.derivative {
+                Derivative::Opaque(_) => Dependence { hidden: self.held_as(inputs.hidden, &inst.ty), ..inputs },
+                Derivative::Zero
                     if self.subject.module.primitive_call(&inst.stmt).is_some_and(|(p, _)| p.name != "bitcast") =>
                 {
-                    self.hidden(inst, operation, &inputs)
+                    self.hidden(id, inst, operation, &inputs)
                 }
                 _ => self.opaque(id, self.unknown(inst, "what depends on the arguments is given to")),
             },
@@ -514,53 +459,48 @@ impl<'a> Analysis<'a> {
 
     /// The dependence of a value that is another one, or part of it, seen as of this type.
     fn seen_as(&self, id: InstId, inputs: Dependence, ty: &Type) -> Dependence {
-        match inputs {
-            Dependence::Hidden(hidden) => {
-                let is_copy = matches!(self.operations.get(id), Some(Operation::Copy(_)));
-                if hidden.in_exception && is_copy && ty.as_scalar().is_some() {
-                    return self.taken_from_exception(id);
-                }
-                let bits = hidden.bits && ty.as_scalar().is_none_or(|ty| ty.is_integer());
-                let in_exception = hidden.in_exception && self.may_be_exception(ty);
-                Dependence::of_hidden(Hidden { bits, in_exception })
-            }
-            Dependence::Smooth => {
-                // What is one float type and then another is neither in a run of the program.
-                let mut mixed = None;
-                if let (Some(Operation::Copy(of)), Tangent::Float(to)) =
-                    (self.operations.get(id), self.subject.tangents.of(ty))
-                    && let Tangent::Float(from) = self.tangent(of)
-                    && from != to
-                {
-                    mixed = Some((from, to));
-                }
-                match mixed {
-                    Some((from, _)) => {
-                        let message =
-                            format!("{} that depends on the arguments is seen as {ty:?} here", with_article(from));
-                        let help = "its derivative is known for values of one float type only";
-                        self.opaque(id, Refusal::new(message, Some(help)))
-                    }
-                    None => Dependence::Smooth,
-                }
-            }
-            other => other,
+        let hidden = inputs.hidden;
+        let is_copy = matches!(self.operations.get(id), Some(Operation::Copy(_)));
+        if inputs.derivative == Derivative::Zero && hidden.in_exception && is_copy && ty.as_scalar().is_some() {
+            return self.taken_from_exception(id);
+        }
+        // What is one float type and then another is neither in a run of the program.
+        if inputs.derivative == Derivative::Smooth
+            && let (Some(Operation::Copy(of)), Tangent::Float(to)) =
+                (self.operations.get(id), self.subject.tangents.of(ty))
+            && let Tangent::Float(from) = self.tangent(of)
+            && from != to
+        {
+            let message = format!("{} that depends on the arguments is seen as {ty:?} here", with_article(from));
+            let help = "its derivative is known for values of one float type only";
+            return self.opaque(id, Refusal::new(message, Some(help)));
+        }
+        Dependence { hidden: self.held_as(hidden, ty), ..inputs }
+    }
+
+    /// What of something hidden a value of this type may hold.
+    fn held_as(&self, hidden: Hidden, ty: &Type) -> Hidden {
+        Hidden {
+            bits: hidden.bits && may_hold_integers(ty),
+            in_exception: hidden.in_exception && self.may_be_exception(ty),
         }
     }
 
     /// What a value holds where no derivative goes: one without cotangent, or one whose inputs only hold something so.
-    fn hidden(&self, inst: &Instruction<Ids>, operation: &Operation, inputs: &Dependence) -> Dependence {
+    fn hidden(&self, id: InstId, inst: &Instruction<Ids>, operation: &Operation, inputs: &Dependence) -> Dependence {
         let bitcast = match operation {
-            Operation::Call { function, .. } => self.subject.summaries.get(*function).takes_bits,
+            Operation::Call { function, .. } => {
+                let bits = self.subject.summaries.get(*function).bits;
+                if self.tangents.get(id).is_none_or(Tangent::is_none) { bits.taken } else { bits.are_seen }
+            }
             _ => self.subject.module.primitive_call(&inst.stmt).is_some_and(|(p, _)| p.name == "bitcast"),
         };
-        let of_bits = inputs.hidden().bits || bitcast && *inputs == Dependence::Smooth;
-        let in_exception = match inputs {
-            Dependence::None => false,
-            Dependence::Hidden(hidden) => hidden.in_exception && self.may_be_exception(&inst.ty),
-            Dependence::Smooth | Dependence::Opaque(_) => self.is_exception(&inst.ty),
-        };
-        Dependence::of_hidden(Hidden { bits: of_bits && may_hold_integers(&inst.ty), in_exception })
+        let varies = inputs.derivative != Derivative::Zero;
+        let mut hidden = self.held_as(inputs.hidden, &inst.ty);
+        hidden.bits |= bitcast && varies && may_hold_integers(&inst.ty);
+        hidden.bits &= !loses_bits(self.subject.module, &inst.stmt, &inst.ty);
+        hidden.in_exception |= varies && self.is_exception(&inst.ty);
+        Dependence::of_hidden(hidden)
     }
 
     /// Why nothing is known of the derivative of a statement.
@@ -626,9 +566,9 @@ impl<'a> Analysis<'a> {
         while let Some((item, by)) = work.pop() {
             match item {
                 Cause::Operand(operand) => {
-                    match self.varied.of(&operand) {
-                        Dependence::None | Dependence::Hidden(_) => continue,
-                        Dependence::Opaque(reason) => {
+                    match self.varied.of(&operand).derivative {
+                        Derivative::Zero => continue,
+                        Derivative::Opaque(reason) => {
                             if !self.says_why {
                                 return Ok(None);
                             }
@@ -640,7 +580,7 @@ impl<'a> Analysis<'a> {
                             problems.push((reason, Cause::Operand(operand)));
                             continue;
                         }
-                        Dependence::Smooth => {}
+                        Derivative::Smooth => {}
                     }
                     let Operand::Value(value) = operand else { continue };
                     if values.insert(value, ()).is_some() {
@@ -652,14 +592,14 @@ impl<'a> Analysis<'a> {
                     self.needs_of_value(value, &mut work);
                 }
                 Cause::Class(class) => {
-                    match self.varied.of_class(Some(class)) {
-                        Dependence::None | Dependence::Hidden(_) => continue,
-                        Dependence::Opaque(_) if !self.says_why => return Ok(None),
-                        Dependence::Opaque(reason) => {
+                    match self.varied.of_class(Some(class)).derivative {
+                        Derivative::Zero => continue,
+                        Derivative::Opaque(_) if !self.says_why => return Ok(None),
+                        Derivative::Opaque(reason) => {
                             problems.push((reason, Cause::Class(class)));
                             continue;
                         }
-                        Dependence::Smooth => {}
+                        Derivative::Smooth => {}
                     }
                     let Some(flag) = classes.get_mut(class).filter(|flag| !**flag) else { continue };
                     *flag = true;
@@ -744,16 +684,5 @@ impl<'a> Analysis<'a> {
         }
         let place = |reason: &Reason| reason.at.and_then(|at| position.get(at).copied()).unwrap_or(0);
         problems.into_iter().min_by_key(|(reason, _)| place(reason))
-    }
-}
-
-/// Whether values of a type without tangent may be integers, or hold some.
-pub(crate) fn may_hold_integers(ty: &Type) -> bool {
-    match ty {
-        Type::Scalar(scalar) => scalar.is_integer(),
-        Type::Union(members) => members.iter().any(may_hold_integers),
-        Type::Array(array) => may_hold_integers(&array.element),
-        Type::Ref(of) | Type::Memory(of) | Type::MemoryRef(of) => may_hold_integers(of),
-        other => matches!(other, Type::Tuple(_) | Type::NamedTuple(_) | Type::Named(_)),
     }
 }

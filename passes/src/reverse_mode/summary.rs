@@ -9,6 +9,7 @@ use ircode::{Instruction, Module, Operand, Stmt, Type, TypeKind};
 
 use super::objects::is_global;
 use super::operation::{Classifier, Operation};
+use crate::differentiation::bits::BitsOfFloats;
 use crate::differentiation::exceptions::{is_exception_of_library, is_without_derivative, may_be_exception_of_library};
 use crate::rules::RuleTable;
 
@@ -19,8 +20,8 @@ pub(super) struct Summary {
     pub(super) writes: bool,
     /// It may store an object in another, so that what is reached from its arguments is no longer apart.
     pub(super) links: bool,
-    /// It may make an integer of the bits of a float.
-    pub(super) takes_bits: bool,
+    /// It may make integers of the bits of floats, or floats of such.
+    pub(super) bits: BitsOfFloats,
     /// It may take something that may have a derivative out of an exception that it is given.
     pub(super) takes_from_exceptions: bool,
     /// It may do what is seen from outside beside that: print.
@@ -31,14 +32,25 @@ pub(super) struct Summary {
 
 impl Summary {
     /// What a call of which nothing is known may do.
-    const ANYTHING: Summary =
-        Summary { writes: true, links: true, takes_bits: true, takes_from_exceptions: true, acts: true, loses: true };
+    const ANYTHING: Summary = Summary {
+        writes: true,
+        links: true,
+        // What is unknown would make floats of what is unknown otherwise, wherever functions are values.
+        bits: BitsOfFloats { taken: true, are_seen: false, made: false },
+        takes_from_exceptions: true,
+        acts: true,
+        loses: true,
+    };
 
     fn join(self, other: Summary) -> Summary {
         Summary {
             writes: self.writes || other.writes,
             links: self.links || other.links,
-            takes_bits: self.takes_bits || other.takes_bits,
+            bits: BitsOfFloats {
+                taken: self.bits.taken || other.bits.taken,
+                are_seen: self.bits.are_seen || other.bits.are_seen,
+                made: self.bits.made || other.bits.made,
+            },
             takes_from_exceptions: self.takes_from_exceptions || other.takes_from_exceptions,
             acts: self.acts || other.acts,
             loses: self.loses || other.loses,
@@ -123,11 +135,13 @@ fn direct(module: &Module<BBCode>, rules: &RuleTable, bb: &BBCode, closed: bool)
             Operation::Unknown => {
                 let primitive = module.primitive_call(&inst.stmt);
                 let pure = primitive.is_some_and(|(primitive, _)| !primitive.effects.writes);
-                summary.takes_bits |= primitive.is_some_and(|(primitive, args)| {
-                    let of_integer = |ty: &Type| ty.as_scalar().is_some_and(ircode::ScalarType::is_integer);
-                    let integers = args.get(1).is_some_and(|arg| of_integer(&bb.operand_type(arg)));
-                    primitive.name == "bitcast" && !(integers && of_integer(&inst.ty))
-                });
+                if let Some((_, args)) = primitive.filter(|(primitive, _)| primitive.name == "bitcast") {
+                    let is_integer = |ty: &Type| ty.as_scalar().is_some_and(ircode::ScalarType::is_integer);
+                    let of_integer = args.get(1).is_some_and(|arg| is_integer(&bb.operand_type(arg)));
+                    summary.bits.taken |= !of_integer;
+                    summary.bits.are_seen |= !of_integer;
+                    summary.bits.made |= !is_integer(&inst.ty);
+                }
                 if closed && is_call_of_function(module, bb, &inst.stmt) {
                     callees.push(ANY_CANDIDATE);
                 } else if !pure && matches!(inst.stmt, Stmt::Call(_) | Stmt::Invoke(_) | Stmt::Expr(_)) {

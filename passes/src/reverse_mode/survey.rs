@@ -61,6 +61,10 @@ impl<'a> Survey<'a> {
         !self.tangents.of(ty).cotangent().is_none()
     }
 
+    fn is_bitcast(&self, stmt: &Stmt<Ids>) -> bool {
+        self.module.primitive_call(stmt).is_some_and(|(primitive, _)| primitive.name == "bitcast")
+    }
+
     /// Looks at a function: each statement once forwards, and once backwards.
     pub(crate) fn of(&'a self, bb: &BBCode) -> Surveyed<'a> {
         let classifier = Classifier { module: self.module, rules: self.rules, bb };
@@ -111,8 +115,7 @@ impl<'a> Survey<'a> {
             // What is put in an object that is made is found in it: those of a call, too.
             let makes_objects = !self.tangents.of(&inst.ty).shadow().is_none();
             // What becomes of bits is not looked at here: they may become a float again.
-            let takes_bits = self.module.primitive_call(&inst.stmt).is_some_and(|(known, _)| known.name == "bitcast");
-            if returns || stores || makes_objects || takes_bits {
+            if returns || stores || makes_objects || self.is_bitcast(&inst.stmt) {
                 inst.stmt.for_each_operand(&mut |operand| need(operand, &mut work));
             }
         }
@@ -141,18 +144,29 @@ impl<'a> Survey<'a> {
         let of_arguments: Vec<bool> = bb.argtypes.iter().map(|ty| !self.tangents.of(ty).is_none()).collect();
         let is_argument =
             |argument: &Argument| argument.index().and_then(|index| of_arguments.get(index)) == Some(&true);
+        // Numbers may be made of bits, then.
+        let takes_bits = bb.all_insts().any(|(_, inst)| self.is_bitcast(&inst.stmt));
+        let is_integer = |operand: &Operand<Ids>| {
+            operand.as_value().is_some() && bb.operand_type(operand).as_scalar().is_some_and(|ty| ty.is_integer())
+        };
         for (id, inst) in bb.all_insts() {
             if inst.stmt.is_terminator() || !self.has_cotangent(&inst.ty) {
                 continue;
             }
             let mut starts = match operations.get(id) {
+                Some(Operation::Steps) if takes_bits => {
+                    let mut of_integer = false;
+                    inst.stmt.for_each_operand(&mut |operand| of_integer |= is_integer(operand));
+                    of_integer
+                }
                 Some(Operation::Steps) | None => continue,
                 Some(Operation::Load(_) | Operation::StackPop { .. } | Operation::Call { .. } | Operation::Unknown) => {
                     true
                 }
                 // Rules may read memory.
                 Some(Operation::Rule { args, .. }) => {
-                    args.iter().any(|arg| holds_objects(self.module, &bb.operand_type(arg)))
+                    let holds = |arg| holds_objects(self.module, &bb.operand_type(arg));
+                    args.iter().any(|arg| holds(arg) || takes_bits && is_integer(arg))
                 }
                 Some(_) => false,
             };

@@ -7,7 +7,7 @@ use slotmap::SecondaryMap;
 use super::super::NAME;
 use super::super::objects::Class;
 use super::super::operation::argument;
-use super::{Analysis, Cause, Dependence, Reason};
+use super::{Analysis, Cause, Reason};
 use crate::PassError;
 use crate::analyses::slots::{self, why_it_stays};
 use crate::differentiation::refusals::Refusal;
@@ -77,7 +77,7 @@ impl Analysis<'_> {
     fn stored_cause(&self, id: InstId) -> Option<Cause> {
         let mut cause = None;
         self.operations.get(id)?.for_each_input(self.subject.bb, id, &mut |operand| {
-            if cause.is_none() && self.varied.of(operand) != Dependence::None {
+            if cause.is_none() && !self.varied.of(operand).is_none() {
                 cause = Some(Cause::Operand(operand.clone()));
             }
         });

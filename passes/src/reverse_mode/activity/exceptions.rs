@@ -16,7 +16,7 @@ impl Analysis<'_> {
         match operation {
             Operation::Call { function, args } => {
                 self.subject.summaries.get(*function).takes_from_exceptions
-                    && args.iter().any(|arg| self.varied.of(arg).hidden().in_exception)
+                    && args.iter().any(|arg| self.varied.of(arg).hidden.in_exception)
             }
             Operation::Unknown => {
                 taken_from(self.subject.module, &inst.stmt).is_some_and(|object| self.holds_in_exception(object, inst))
@@ -32,7 +32,7 @@ impl Analysis<'_> {
     /// Whether a value is or holds an exception that holds something, and a part of it that may have a derivative is what
     /// a statement gives.
     fn holds_in_exception(&self, object: &Operand<Ids>, part: &Instruction<Ids>) -> bool {
-        self.varied.of(object).hidden().in_exception && !self.subject.tangents.of(&part.ty).is_none()
+        self.varied.of(object).hidden.in_exception && !self.subject.tangents.of(&part.ty).is_none()
     }
 
     /// The dependence of what is taken out there.

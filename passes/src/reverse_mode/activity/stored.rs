@@ -5,7 +5,8 @@ use ircode::{Instruction, Operand, Stmt};
 
 use super::super::objects::Class;
 use super::super::operation::{Operation, Whole};
-use super::{Analysis, Dependence, may_hold_integers};
+use super::{Analysis, Dependence, Derivative};
+use crate::differentiation::bits::may_hold_integers;
 
 impl Analysis<'_> {
     /// What a statement puts in the objects of which classes.
@@ -23,14 +24,14 @@ impl Analysis<'_> {
             Operation::Store { place, value, .. } => into(&place.object, self.varied.of(value)),
             Operation::Append { object, value } => into(object, self.varied.of(value)),
             Operation::NewObject(fields) => {
-                let joined = fields.iter().fold(Dependence::None, |joined, field| joined.join(self.varied.of(field)));
+                let joined = fields.iter().fold(Dependence::NONE, |joined, field| joined.join(self.varied.of(field)));
                 into(&result, joined)
             }
             Operation::CopyObject(source) => into(&result, self.of_object(source)),
             Operation::Whole { object, from: Some(from), .. } => into(object, self.of_object(from)),
             Operation::Whole { kind: Whole::Overwrite, .. } => self.bits_stored(id, inst),
             Operation::Rule { rule, args, .. } => {
-                let inputs = args.iter().fold(Dependence::None, |joined, arg| joined.join(self.input(arg)));
+                let inputs = args.iter().fold(Dependence::NONE, |joined, arg| joined.join(self.input(arg)));
                 if rule.changes_first() {
                     return args.first().map(|first| into(first, inputs)).unwrap_or_default();
                 }
@@ -40,24 +41,28 @@ impl Analysis<'_> {
                 }
             }
             Operation::Call { function, args } => {
-                let inputs = args.iter().fold(Dependence::None, |joined, arg| joined.join(self.input(arg)));
-                if inputs == Dependence::None {
+                let inputs = args.iter().fold(Dependence::NONE, |joined, arg| joined.join(self.input(arg)));
+                if inputs.is_none() {
                     return Vec::new();
                 }
                 let summary = self.subject.summaries.get(*function);
                 let mut stored: Vec<(Class, Dependence)> = Vec::new();
-                // Integers that are given back or stored may be made of bits.
-                if summary.takes_bits || inputs.hidden().bits {
+                // Integers that are given back or stored may be made of bits. What floats are in, too, is looked at only
+                // where bits are given to the function: it is too much for what some function may do.
+                if summary.bits.taken || inputs.hidden.bits {
                     let objects = args.iter().filter(|_| summary.writes).chain([&result]);
-                    let of_integers = objects.filter(|object| self.tangent(object).shadow().is_none());
-                    let classes = of_integers.filter_map(|object| self.objects.class(object));
+                    let may_hold = |object: &&Operand<Ids>| {
+                        let known = inputs.hidden.bits || self.tangent(object).shadow().is_none();
+                        known && may_hold_integers(&self.subject.bb.operand_type(object))
+                    };
+                    let classes = objects.filter(may_hold).filter_map(|object| self.objects.class(object));
                     stored.extend(classes.map(|class| (class, Dependence::BITS)));
                 }
-                let of_floats = match inputs {
+                let of_floats = match inputs.derivative {
                     _ if self.takes_out_of_exception(inst, operation) => self.taken_from_exception(id),
-                    Dependence::Hidden(hidden) if hidden.bits && summary.takes_bits => self.bits_passed_on(id),
-                    Dependence::Hidden(_) => return stored,
-                    _ => Dependence::Smooth,
+                    _ if self.gives_bits(*function, args) => self.bits_passed_on(id),
+                    Derivative::Zero => return stored,
+                    _ => Dependence::SMOOTH,
                 };
                 let objects = args.iter().filter(|_| summary.writes).chain([&result]);
                 let with_shadows = objects.filter(|object| !self.tangent(object).shadow().is_none());
@@ -79,15 +84,15 @@ impl Analysis<'_> {
                 }
                 // An object that is new holds something of it, too.
                 let mut classes: Vec<Class> = self.objects.class(&result).into_iter().collect();
-                let mut inputs = Dependence::None;
+                let mut inputs = Dependence::NONE;
                 operation.for_each_input(self.subject.bb, id, &mut |operand| {
                     inputs = std::mem::take(&mut inputs).join(self.input(operand));
                     classes.extend(self.objects.class(operand));
                 });
-                match inputs {
-                    Dependence::None | Dependence::Hidden(_) => self.bits_stored(id, inst),
-                    Dependence::Opaque(_) => classes.into_iter().map(|class| (class, inputs.clone())).collect(),
-                    Dependence::Smooth => {
+                match inputs.derivative {
+                    Derivative::Zero => self.bits_stored(id, inst),
+                    Derivative::Opaque(_) => classes.into_iter().map(|class| (class, inputs.clone())).collect(),
+                    Derivative::Smooth => {
                         let refusal = self.unknown(inst, "memory that depends on the arguments is given to");
                         let opaque = self.opaque(id, refusal);
                         classes.into_iter().map(|class| (class, opaque.clone())).collect()
@@ -105,12 +110,12 @@ impl Analysis<'_> {
         let writes =
             self.subject.module.primitive_call(&inst.stmt).is_none_or(|(primitive, _)| primitive.effects.writes);
         let mut add = |operand: &Operand<Ids>| {
-            if self.tangent(operand).shadow().is_none() && may_hold_integers(&bb.operand_type(operand)) {
+            if may_hold_integers(&bb.operand_type(operand)) {
                 classes.extend(self.objects.class(operand));
             }
         };
         inst.stmt.for_each_operand(&mut |operand| {
-            bits |= self.input(operand).hidden().bits;
+            bits |= self.input(operand).hidden.bits;
             if writes {
                 add(operand);
             }

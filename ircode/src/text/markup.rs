@@ -1,0 +1,115 @@
+//! What pages of HTML have in the place of characters, and what logs have in the place of escape sequences.
+
+/// The text without the tags around code and with the characters that its entities stand for; `None` if it is no HTML.
+pub(super) fn without_markup(text: &str) -> Option<String> {
+    let is_html = ["&#", "=&gt;", "::Vector&lt;", "</span>", "</pre>"].iter().any(|sign| text.contains(sign));
+    if !is_html || !text.contains(['─', '│', '└']) && !text.contains("&#95") && !text.contains("&#9472;") {
+        return None;
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['&', '<']) {
+        let (before, special) = rest.split_at(at);
+        out.push_str(before);
+        rest = special;
+        if let Some(length) = tag_length(rest) {
+            rest = rest.get(length..).unwrap_or_default();
+        } else if let Some((c, length)) = entity(rest) {
+            out.push(c);
+            rest = rest.get(length..).unwrap_or_default();
+        } else {
+            let (sign, behind) = rest.split_at(1);
+            out.push_str(sign);
+            rest = behind;
+        }
+    }
+    out.push_str(rest);
+    Some(out)
+}
+
+/// How long the tag is that starts here, if it is one that stands around code.
+fn tag_length(text: &str) -> Option<usize> {
+    let name = text.strip_prefix("</").or_else(|| text.strip_prefix('<'))?;
+    let behind = ["span", "pre", "code", "div", "br"].iter().find_map(|tag| name.strip_prefix(tag))?;
+    let end = behind.find('>').filter(|_| behind.starts_with(['>', ' ', '/']))?;
+    Some(text.len() - behind.len() + end + 1)
+}
+
+/// The character that an entity stands for which starts here, and how long that is.
+fn entity(text: &str) -> Option<(char, usize)> {
+    let end = text.find(';').filter(|end| *end <= 10)?;
+    let c = match text.get(1..end)? {
+        "lt" => '<',
+        "gt" => '>',
+        "amp" => '&',
+        "quot" => '"',
+        "apos" => '\'',
+        "nbsp" => ' ',
+        name => {
+            let number = name.strip_prefix('#')?;
+            let code = match number.strip_prefix(['x', 'X']) {
+                Some(number) => u32::from_str_radix(number, 16).ok()?,
+                None => number.parse().ok()?,
+            };
+            char::from_u32(code)?
+        }
+    };
+    Some((c, end + 1))
+}
+
+/// The text without the colours of a terminal whose escape character was lost, `[90m1 ─[39m`, or is spelled, `\e[90m`;
+/// `None` if there are none.
+pub(super) fn without_colours(text: &str) -> Option<String> {
+    // Each listing in colours ends one of them somewhere.
+    if !["[39m", "[0m", "[22m"].iter().any(|end| text.contains(end)) {
+        return None;
+    }
+    const SPELLED: [&str; 6] = ["\\e", "\\033", "\\x1b", "\\u001b", "^", "␛"];
+    let text = text.replace("^[[", "^[");
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find('[') {
+        let (before, sequence) = rest.split_at(at);
+        let parameters = sequence.get(1..).unwrap_or_default();
+        let length = parameters.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
+        if length > 0 && parameters.get(length..).is_some_and(|end| end.starts_with('m')) {
+            let spelled = SPELLED.iter().find_map(|escape| before.strip_suffix(escape));
+            out.push_str(spelled.unwrap_or(before));
+            rest = parameters.get(length + 1..).unwrap_or_default();
+        } else {
+            out.push_str(before);
+            out.push('[');
+            rest = parameters;
+        }
+    }
+    out.push_str(rest);
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::text::clean;
+
+    const PLAIN: &str = "1 ─ %1 = Base.add_int(_2, 1)::Union{Int64, Vector{<:Real}}\n└──      return %1\n";
+
+    #[test]
+    fn entities_and_tags_of_a_page_are_what_they_stand_for() {
+        let entities = "1 ─ &#37;1 &#61; Base.add_int&#40;_2&#44; 1&#x29;::Union&#123;Int64, Vector&#123;&lt;:Real&#125;&#125;\n└──      return &#37;1\n";
+        assert_eq!(clean(entities), PLAIN);
+        let tags = "<pre class=\"code\">1 ─ %1 = Base.add_int(_2, 1)<span class=\"t\">::Union{Int64, Vector{&lt;:Real}}</span>\n└──      return %1\n</pre>";
+        assert_eq!(clean(tags), PLAIN);
+        // A listing has none of these.
+        let text = "1 ─ %1 = (%2 & 1)::Int64; \"&lt;\" <pre\n";
+        assert_eq!(clean(text), text);
+    }
+
+    #[test]
+    fn colours_go_whose_escape_character_is_lost_or_spelled() {
+        for escape in ["", "^[", "\\e", "\\033", "\\x1b"] {
+            let text = PLAIN.replace("1 ─", &format!("{escape}[90m1 ─{escape}[39m"));
+            assert_eq!(clean(&text.replace("::Union", &format!("{escape}[36;1m::Union"))), PLAIN, "{text}");
+        }
+        let text = "1 ─ %1 = Main.f([0, 1], \"[90m\")::Any\n";
+        assert_eq!(clean(text), text);
+    }
+}

@@ -1,0 +1,102 @@
+//! Where a statement and its type end, and what stands behind them.
+
+use super::balanced::{balanced_length, find_depth_0};
+use super::clean::BARS;
+use crate::constant::is_identifier_part;
+
+/// Where what stands at the end of a statement ends: at a comment, at attributes, or where more than one space follows.
+pub(super) fn ends_statement(rest: &str) -> bool {
+    let (spaces, behind) = spaces(rest);
+    let is_gap = spaces > 1 && !behind.is_empty() && !behind.starts_with("where");
+    is_annotation(rest) || spaces > 0 && (behind.starts_with('#') || rest.starts_with(" ; ") || is_gap)
+}
+
+/// How much of a text is the type at the end of a statement. It ends at a space that is none around a `where`: behind
+/// that there may be a variable of Julia's own, `Vector{T} where #s1<:Real`.
+pub(super) fn type_length(text: &str) -> usize {
+    let before = |rest: &str| text.get(..text.len() - rest.len()).unwrap_or_default();
+    let is_around_where = |rest: &str| {
+        let (ahead, behind) = (before(rest).rsplit(' ').next(), rest.trim_start().split(' ').next());
+        let goes_on = |word: &str| is_where(word) || matches!(word, "<:" | ">:");
+        ahead.is_some_and(goes_on) || behind.is_some_and(goes_on)
+    };
+    balanced_length(text, |rest| {
+        let is_space = rest.starts_with(' ');
+        is_space && !is_around_where(rest) || is_annotation(rest) || is_overwritten(before(rest), rest)
+    })
+}
+
+/// The word before the variables of a type, which `code_warntype` may print in capitals.
+fn is_where(word: &str) -> bool {
+    word.eq_ignore_ascii_case("where")
+}
+
+/// Whether what follows is what is left of a name that Julia prints at the right of a listing, where a longer statement
+/// stands over it: `::Tuple{Int64}pansion`.
+pub(super) fn is_overwritten(before: &str, rest: &str) -> bool {
+    let is_left = |c: char| is_identifier_part(c) || c == ' ' || BARS.contains(&c);
+    let is_operator = |word: &str| is_where(word) || matches!(word, "in" | "isa");
+    before.ends_with(['}', ')'])
+        && !rest.trim_end().is_empty()
+        && !rest.split(' ').any(is_operator)
+        && rest.trim_end().chars().all(is_left)
+}
+
+/// Whether a comment is what follows.
+pub(super) fn is_comment(rest: &str) -> bool {
+    let (spaces, behind) = spaces(rest);
+    spaces > 0 && behind.starts_with('#')
+}
+
+/// Whether what follows is what Julia prints at the right of a coloured listing, the names of inlined functions behind
+/// bars, or what people write there to point at a statement.
+pub(super) fn is_annotation(rest: &str) -> bool {
+    let (spaces, behind) = spaces(rest);
+    behind.starts_with(BARS)
+        || spaces > 0 && (["<-", "←", "// "].iter().any(|mark| behind.starts_with(mark)) || is_of_inference(behind))
+}
+
+/// What Cthulhu shows of how a call was inferred: its effects, `(+c,+e,!n,+t,+s,?m,+u)`, or a remark,
+/// `[constprop] Disabled by entry heuristic`.
+fn is_of_inference(text: &str) -> bool {
+    let effects = text.strip_prefix('(').is_some_and(|effects| {
+        let mut chars = effects.chars();
+        let is_known = chars.next().is_some_and(|sign| matches!(sign, '+' | '-' | '!' | '?'));
+        is_known && chars.next().is_some_and(char::is_alphabetic) && matches!(chars.next(), Some(',' | '′'))
+    });
+    let remark = text.strip_prefix('[').and_then(|remark| remark.split_once("] "));
+    effects || remark.is_some_and(|(of, _)| !of.is_empty() && of.bytes().all(|byte| byte.is_ascii_lowercase()))
+}
+
+/// The type of a statement: of a variable that is one Julia 1.2 to 1.4 print its own before it, `x::Int64::Int64`.
+pub(super) fn type_shown(text: &str) -> &str {
+    let behind = find_depth_0(text, "::").and_then(|at| text.get(at + 2..));
+    behind.filter(|ty| !ty.is_empty()).unwrap_or(text)
+}
+
+/// How many spaces there are, and what is behind them.
+fn spaces(rest: &str) -> (usize, &str) {
+    // Wider than any terminal, and it bounds the time for text that is all spaces.
+    const WIDEST: usize = 500;
+    let spaces = rest.bytes().take(WIDEST).take_while(|byte| *byte == b' ').count();
+    (spaces, rest.get(spaces..).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::parse_function;
+
+    #[test]
+    fn what_is_known_of_how_a_statement_was_inferred_is_no_part_of_it() {
+        let plain = parse_function("1 ─ %1 = Main.g(_2)::Int64\n└──      return %1\n").unwrap();
+        for behind in ["::Int64", " (+c,+e,!n,+t,+s,?m,+u)", " (+c,?e′)", " [constprop] Disabled by entry heuristic"]
+        {
+            let text = format!("1 ─ %1 = Main.g(_2)::Int64{behind}\n└──      return %1\n");
+            assert_eq!(parse_function(&text).unwrap(), plain, "{text}");
+        }
+        for behind in [" (x)", " [1]", " (+c)"] {
+            let text = format!("1 ─ %1 = Main.g(_2)::Int64{behind}\n└──      return %1\n");
+            assert!(parse_function(&text).is_err(), "{text}");
+        }
+    }
+}
