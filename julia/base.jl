@@ -207,21 +207,59 @@ function _unsafe_copyto!(dest::Array{<:Number}, doffs, src::Array{<:Number}, sof
     return dest
 end
 
-# Julia looks for fractions that ends and steps of ranges may stand for, and goes on with their integers. These go from the floats themselves, in two parts,
-# of which the step has so many zeros at its end that its multiples are exact, by Veltkamp's splitting.
-function float_range(start::Base.TwicePrecision{Float64}, step::Base.TwicePrecision{Float64}, len::Int)
+# Ranges of floats whose multiples of the step are exact: it is in two parts, of which the first has so many zeros at its end, by Veltkamp's splitting.
+function float_range(ref::Base.TwicePrecision{Float64}, step::Base.TwicePrecision{Float64}, len::Int, offset::Int = 1)
     large = Float64(nextpow(2, max(len, 1))) + 1
     scaled = step.hi * large
     upper = scaled - (scaled - step.hi)
-    return StepRangeLen(start, Base.TwicePrecision(upper, (step.hi - upper) + step.lo), len)
+    return StepRangeLen(ref, Base.TwicePrecision(upper, (step.hi - upper) + step.lo), len, offset)
 end
+
+# Julia looks for fractions that ends and steps may stand for, `0.1` for 1//10, and makes the elements of these.
+"A denominator of the fractions that two floats stand for; 0 if they stand for none."
+function common_denominator(a::Float64, b::Float64)
+    a_n, a_d = Base.rat(a)
+    b_n, b_d = Base.rat(b)
+    a_d != 0 && b_d != 0 && a_n / a_d == a && b_n / b_d == b || return 0
+    den = Base.lcm_unchecked(a_d, b_d)
+    most = maxintfloat(Float64, Int)
+    return den != 0 && abs(a * den) <= most && abs(b * den) <= most && rem(den, a_d) == 0 && rem(den, b_d) == 0 ? den : 0
+end
+
+"A range of fractions of a denominator, which grow with the floats that its start and its step are. The element next to zero is in it as it is."
+function fraction_range(start::Float64, step::Float64, start_n::Int, step_n::Int, den::Int, len::Int)
+    least = step_n == 0 ? 1 : clamp(round(Int, 1 - start_n / step_n), 1, max(len, 1))
+    ref = growing_with(start + (least - 1) * step, start_n + (least - 1) * step_n, den)
+    return float_range(ref, growing_with(step, step_n, den), len, least)
+end
+
+"A fraction that grows with a float."
+function growing_with(x::Float64, n::Int, den::Int)
+    nearest = n / den
+    return Base.TwicePrecision(nearest + (x - constant(x)), fma(-nearest, Float64(den), Float64(n)) / den)
+end
+
+"The same float, as one that grows with nothing: rounding does not."
+constant(x::Float64) = round(x * 2.0^500) * 2.0^-500
+
 function _range(start::Float64, ::Nothing, stop::Float64, len::Int)
     len == 1 && start != stop && throw(ArgumentError("range($start, stop=$stop, length=$len): endpoints differ"))
+    steps = max(len - 1, 1)
+    den = common_denominator(start, stop)
+    most = maxintfloat(Float64, Int)
+    if den != 0 && max(abs(start), abs(stop), 1.0) * den * steps <= most
+        start_n, stop_n = round(Int, start * den), round(Int, stop * den)
+        return fraction_range(start, (stop - start) / steps, start_n * steps, stop_n - start_n, den * steps, len)
+    end
     from = Base.TwicePrecision(start, 0.0)
-    return float_range(from, (Base.TwicePrecision(stop, 0.0) - start) / Float64(max(len - 1, 1)), len)
+    return float_range(from, (Base.TwicePrecision(stop, 0.0) - start) / Float64(steps), len)
 end
-_range(start::Float64, step::Float64, ::Nothing, len::Int) =
-    float_range(Base.TwicePrecision(start, 0.0), Base.TwicePrecision(step, 0.0), len)
+_range(start::Float64, step::Float64, ::Nothing, len::Int) = range_from(start, step, common_denominator(start, step), len)
+
+# What stands for no fractions is taken as it is, and the multiples of the step are rounded.
+range_from(start::Float64, step::Float64, den::Int, len::Int) =
+    den == 0 ? StepRangeLen(Base.TwicePrecision(start, 0.0), Base.TwicePrecision(step, 0.0), len) :
+    fraction_range(start, step, round(Int, start * den), round(Int, step * den), den, len)
 
 reduced_indices(inds::NTuple{N,Base.OneTo{Int}}, d::Int) where {N} = indices_but(Base.reduced_index, inds, d)
 reduced_indices(inds::NTuple{N,Base.OneTo{Int}}, region::Union{Tuple{Vararg{Int}},Vector{Int}}) where {N} =
@@ -232,12 +270,31 @@ reduced_indices0(inds::NTuple{N,Base.OneTo{Int}}, d::Int) where {N} =
 indices_but(reduced, inds::NTuple{N,Base.OneTo{Int}}, d::Int) where {N} =
     d < 1 ? throw(ArgumentError("dimension must be ≥ 1, got $d")) : ntuple(i -> i == d ? reduced(inds[i]) : inds[i], Val(N))
 
-# How many elements there are is taken from the floats, too. What a rounding error keeps from the last place is there.
 function Colon(start::Float64, step::Float64, stop::Float64)
     iszero(step) && throw(ArgumentError("range step cannot be zero"))
+    den = common_denominator(start, step)
+    len = den == 0 ? -1 : length_of_fractions(start, step, stop, den)
+    return len < 0 ? range_from(start, step, 0, length_of_floats(start, step, stop)) : range_from(start, step, den, len)
+end
+
+"How many elements there are, if all three stand for fractions; -1 if they do not."
+function length_of_fractions(start::Float64, step::Float64, stop::Float64, den::Int)
+    stop_n, stop_d = Base.rat(stop)
+    stop_d != 0 && stop_n / stop_d == stop || return -1
+    start_n, step_n = round(Int, start * den), round(Int, step * den)
+    len = max(0, div(den * stop_n - stop_d * start_n + step_n * stop_d, step_n * stop_d))
+    fits = Base.isbetween(start, start + (len - 1) * step, stop + step / 2) && !Base.isbetween(start, start + len * step, stop)
+    return fits ? len : -1
+end
+
+function length_of_floats(start::Float64, step::Float64, stop::Float64)
     steps = (stop - start) / step
-    len = steps < 0 ? 0 : floor(Int, steps + 4 * eps(max(steps, 1.0))) + 1
-    return float_range(Base.TwicePrecision(start, 0.0), Base.TwicePrecision(step, 0.0), len)
+    steps < 0 && return 0
+    steps == 0 && return 1
+    len = round(Int, steps) + 1
+    last = start + (len - 1) * step
+    # What overshoots the end.
+    return start < stop < last || start > stop > last ? len - 1 : len
 end
 
 "How far it is to the next element along a dimension, and how many elements the dimensions up to it have."

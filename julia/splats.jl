@@ -26,6 +26,7 @@ function splat_call(dispatched, @nospecialize(F), types::Vector{Any})
     end
     can_fold(F, types) && return fold, ()
     F === typeof(Base.vect) && element_type(types) !== nothing && return joined, ()
+    F === typeof(pushfirst!) && types[1] <: Tuple{AbstractVector} && element_type(types[2:end]) !== nothing && return pushfirst_all!, ()
     F === typeof(push!) && types[1] <: Tuple{AbstractVector} && element_type(types[2:end]) !== nothing && return push_all!, ()
     F === typeof(hypot) && is_real_vector(types) && return hypotenuse, ()
     counts = counts_of_elements(dispatched, F, types)
@@ -100,8 +101,13 @@ function joined(::typeof(Base.vect), parts...)
 end
 hypotenuse(::typeof(hypot), x) = length(x) == 2 ? hypot(x[1], x[2]) : sqrt(sum(abs2, x))
 
+# What is put in may be what is in the array.
 function push_all!(::typeof(push!), (array,), parts...)
-    foreach(part -> foreach(x -> push!(array, x), part), parts)
+    foreach(part -> foreach(x -> push!(array, x), part), map(part -> part === array ? copy(part) : part, parts))
+    return array
+end
+function pushfirst_all!(::typeof(pushfirst!), (array,), parts...)
+    foreach(part -> foreach(x -> pushfirst!(array, x), reverse(part)), reverse(map(collect, parts)))
     return array
 end
 

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 
-use bbkit::bbcode::{BBCode, BlockId, EditError, InstId};
+use bbkit::bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use bbkit::exec::{Machine, Value};
 use bbkit::ircode::{Function, IRCode, Module, NewInstruction, Operand, Stmt, Type, parse_function};
 
@@ -74,6 +74,22 @@ fn an_edge_that_is_there_takes_no_second_value() {
     let (names, phi) = (blocks(&code), insts(&code)[2]);
     let result = code.redirect_edge(names[0], names[1], names[2], &[(phi, 5.into()), (phi, 6.into())]);
     assert_eq!(result, Err(EditError::AlreadyAnEdge { from: names[0], to: names[2] }));
+}
+
+/// What ends in a jump or a return falls nowhere, and comes back as it is.
+#[test]
+fn a_block_that_ends_otherwise_has_no_next() {
+    let ends: [fn(BlockId) -> Stmt<Ids>; 2] = [Stmt::goto, |_| Stmt::ret(1)];
+    for end in ends {
+        let mut code = bb("1 ─ goto #3 if not _2\n2 ─ return 0\n3 ─ return 1");
+        let names = blocks(&code);
+        assert_eq!(code.next(names[0]), Some(names[1]));
+        code.replace(insts(&code)[0], end(names[2])).unwrap();
+        assert_eq!(code.next(names[0]), None);
+        code.remove_unreachable_blocks();
+        let ir = IRCode::try_from(&code).unwrap();
+        assert_eq!(IRCode::try_from(&BBCode::try_from(&ir).unwrap()).unwrap(), ir);
+    }
 }
 
 const TRY: &str = "

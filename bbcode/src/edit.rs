@@ -312,7 +312,14 @@ impl BBCode {
     /// [`EditError::NoSuchInst`], and as [`BBCode::insert_before`] if the statement cannot stand there.
     pub fn replace(&mut self, inst: InstId, stmt: Stmt<Ids>) -> Result<Stmt<Ids>, EditError> {
         let node = self.store.node(inst).ok_or(EditError::NoSuchInst(inst))?;
+        let block = node.block;
         self.check_place(node.prev, node.next, &stmt)?;
+        // Out of a block that ends so control does not fall.
+        if !stmt.falls_through()
+            && let Some(block) = self.store.block_mut(block)
+        {
+            block.next = None;
+        }
         let inst = self.store.inst_mut(inst).ok_or(EditError::NoSuchInst(inst))?;
         Ok(std::mem::replace(&mut inst.stmt, stmt))
     }

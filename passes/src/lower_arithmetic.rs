@@ -12,7 +12,7 @@ pub const NAME: &str = "lower-arithmetic";
 
 /// Turns calls of `+`, `-`, `*`, `/`, comparisons, `min`, `max`, `abs`, `muladd` and `fma` on floats into the
 /// intrinsics that they are on those types, promoting operands of different types first, also those of `rem`, `mod`,
-/// `clamp`, `hypot` and `atan`; a factor or summand of type `Bool` chooses. Lets `setindex!` of another number in an array of floats take
+/// `clamp`, `copysign`, `hypot` and `atan`; a factor or summand of type `Bool` chooses. Lets `setindex!` of another number in an array of floats take
 /// that number as such a float, and turns calls of types of floats, `Float64(x)`, into the conversions that they are.
 /// What is not on floats, or of unknown types, stays. True if there was something.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
@@ -65,6 +65,8 @@ fn lowered(
         ("rem", 2) => "rem",
         ("mod", 2) => "mod",
         ("clamp", 3) => "clamp",
+        // The sign of an integer; that of another float keeps the type.
+        ("copysign", 2) if args.get(1).is_some_and(|sign| bb.operand_type(sign).as_float().is_none()) => "copysign",
         ("atan", 2) => "atan",
         _ => return None,
     };
@@ -129,10 +131,15 @@ fn convert_stored(bb: &mut BBCode, id: InstId, value: &Operand<Ids>, ty: ScalarT
         && let Some(stored) = call.args.get_mut(1)
     {
         *stored = float;
-    } else if let Some(Stmt::Invoke(invoke)) = bb.inst_mut(id).map(|inst| &mut inst.stmt)
-        && let Some(stored) = invoke.args.get_mut(1)
+    } else if let Some(inst) = bb.inst_mut(id)
+        && let Stmt::Invoke(invoke) = &inst.stmt
     {
-        *stored = float;
+        // The instance is that for the other number.
+        let mut args = invoke.args.clone();
+        if let Some(stored) = args.get_mut(1) {
+            *stored = float;
+        }
+        inst.stmt = Stmt::call(invoke.callee.clone(), args);
     }
     Ok(())
 }

@@ -10,8 +10,8 @@ use crate::{PassError, PassResult};
 /// The pass's name on the command line.
 pub const NAME: &str = "lower-copies";
 
-/// Turns `copyto!(to, i, from, j, n)` and `copyto!(to, from)` of arrays of tuples, structs, complex numbers or arrays
-/// into a loop that reads and writes an element at a time: the derivatives of that are known whatever the elements are.
+/// Turns `copyto!(to, i, from, j, n)` and `copyto!(to, from)` of arrays of tuples, structs, complex numbers, arrays or
+/// anything into a loop that reads and writes an element at a time: the derivatives of that are known whatever the elements are.
 /// Copies of numbers have rules of their own, and stay, as do those of what has no derivative, such as strings. True if
 /// there was one.
 ///
@@ -74,7 +74,7 @@ impl Copy {
             return None;
         };
         let element = array.element.clone();
-        if element.is_unknown() || element.as_scalar().is_some() || other.element != element {
+        if element.as_scalar().is_some() || other.element != element {
             return None;
         }
         let whole = |place: &Operand<Ids>| bb.operand_type(place) == Type::INT64;

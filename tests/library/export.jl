@@ -6,7 +6,7 @@
 include(joinpath(@__DIR__, "..", "..", "julia", "BBKit.jl"))
 # By its name alone, which the dumps repeat.
 include_string(Main, read(joinpath(@__DIR__, "functions.jl"), String), "functions.jl")
-foreach(name -> include_string(Library, read(joinpath(@__DIR__, name), String), name), ["short_cuts.jl", "open_types.jl", "captured.jl", "own_vectors.jl", "open_tuples.jl", "several_types.jl", "types_below.jl", "three_dimensions.jl", "one_thread.jl", "own_names.jl"])
+foreach(name -> include_string(Library, read(joinpath(@__DIR__, name), String), name), ["short_cuts.jl", "open_types.jl", "captured.jl", "own_vectors.jl", "open_tuples.jl", "several_types.jl", "types_below.jl", "three_dimensions.jl", "one_thread.jl", "own_names.jl", "ranges.jl"])
 using .Library: FUNCTIONS
 const DUMPS = ["library.json" => FUNCTIONS[:]]
 # Those that put much in arrays of the same types, of which a dump knows what it puts in them.

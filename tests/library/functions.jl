@@ -479,6 +479,7 @@ end
 # Factorizations, which the library leaves to LAPACK.
 positive(A) = A * A' + 2I
 @case("lu_solve", (A, x) -> weighted(lu(A) \ x), A, v)
+@case("lu_factors", A -> (F = lu(A); (L, U, p) = F; weighted(F.L) + weighted(U) * p[1] + sum(F.P * A .* (L * U))), A)
 @case("lu_inverse", A -> weighted(inv(lu(A))), A)
 @case("logdet_of_matrix", A -> logdet(A * A' + I) + logabsdet(A)[1], A)
 @case("cholesky_factors", A -> weighted(cholesky(positive(A)).L), A)

@@ -41,6 +41,8 @@ root_of(f, df, z, args...) = (for _ in 1:4; z -= f(z, args...) / df(z, args...);
 @case("arguments_passed_on", x -> root_of((z, p...) -> z^3 - p[1] * z - p[2], (z, p...) -> 3z^2 - p[1], 2.0, x...), v)
 @case("arguments_of_some_number", x -> root_of((z, a, b) -> z^3 - a * z - b, (z, a, b) -> 3z^2 - a, 2.0, x[1:2]...), v)
 @case("arguments_one_or_two", x -> (z = Complex(x[1:2]...); t = minmax(x[2:3]...); abs2(z^2) * t[1]), v)
+@case("pushed_into_itself", x -> (y = copy(x); push!(y, y..., y...); sum(y .* (1:length(y)))), v)
+@case("pushed_in_front", (x, z) -> (y = copy(x); pushfirst!(y, z..., y[2]); pushfirst!(y, y...); sum(y .* (1:length(y)))), v, a)
 @case("arguments_pushed", x -> (y = copy(x); push!(y, x...); sum(y .* (1:length(y)))), v)
 
 # Methods for tuples are for them.

@@ -330,7 +330,7 @@ impl<'a> Cursor<'a> {
         }
         let name = self.symbol()?;
         Ok(match context {
-            Context::Call => Operand::symbol(name),
+            Context::Call | Context::Expr { quoted: true, .. } => Operand::symbol(name),
             Context::Expr { .. } => Operand::Constant(Constant::Symbol(name.into())),
         })
     }

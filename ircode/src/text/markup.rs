@@ -2,8 +2,14 @@
 
 /// The text without the tags around code and with the characters that its entities stand for; `None` if it is no HTML.
 pub(super) fn without_markup(text: &str) -> Option<String> {
-    let is_html = ["&#", "=&gt;", "::Vector&lt;", "</span>", "</pre>"].iter().any(|sign| text.contains(sign));
-    if !is_html || !text.contains(['─', '│', '└']) && !text.contains("&#95") && !text.contains("&#9472;") {
+    // Strings of a program may have any of this: where it is HTML, characters that every listing has are entities.
+    let values_are_entities =
+        || !text.split('%').skip(1).any(|behind| behind.starts_with(|c: char| c.is_ascii_digit()));
+    let is_html = text.contains("&#37;") && values_are_entities()
+        || text.contains("=&gt;") && !text.contains("=>")
+        || text.contains("<span class=\"")
+        || text.contains("<pre") && text.lines().any(|line| line.trim_start().starts_with("<pre"));
+    if !is_html {
         return None;
     }
     let mut out = String::with_capacity(text.len());
@@ -60,11 +66,18 @@ fn entity(text: &str) -> Option<(char, usize)> {
 /// The text without the colours of a terminal whose escape character was lost, `[90m1 ─[39m`, or is spelled, `\e[90m`;
 /// `None` if there are none.
 pub(super) fn without_colours(text: &str) -> Option<String> {
-    // Each listing in colours ends one of them somewhere.
-    if !["[39m", "[0m", "[22m"].iter().any(|end| text.contains(end)) {
+    const SPELLED: [&str; 7] = ["\\e", "\\033", "\\x1b", "\\u001b", "^[", "^", "␛"];
+    // Where only a string has them they are a part of it.
+    let in_colour = |line: &str| {
+        let line = line.trim_start();
+        let sequence = SPELLED.iter().find_map(|escape| line.strip_prefix(escape)).unwrap_or(line);
+        let is_parameter = |c: char| c.is_ascii_digit() || c == ';';
+        let parameters = sequence.strip_prefix('[').map(|rest| rest.trim_start_matches(is_parameter));
+        parameters.is_some_and(|end| end.len() + 1 < sequence.len() && end.starts_with('m'))
+    };
+    if !text.contains('m') || !text.lines().any(in_colour) {
         return None;
     }
-    const SPELLED: [&str; 6] = ["\\e", "\\033", "\\x1b", "\\u001b", "^", "␛"];
     let text = text.replace("^[[", "^[");
     let mut out = String::with_capacity(text.len());
     let mut rest = text.as_str();
@@ -98,9 +111,11 @@ mod tests {
         assert_eq!(clean(entities), PLAIN);
         let tags = "<pre class=\"code\">1 ─ %1 = Base.add_int(_2, 1)<span class=\"t\">::Union{Int64, Vector{&lt;:Real}}</span>\n└──      return %1\n</pre>";
         assert_eq!(clean(tags), PLAIN);
-        // A listing has none of these.
-        let text = "1 ─ %1 = (%2 & 1)::Int64; \"&lt;\" <pre\n";
-        assert_eq!(clean(text), text);
+        // In strings it stays.
+        for text in ["(\"&lt;\", \"<pre>\", \"=&gt;\", φ (#1 => %1))", "(\"&#37;\", %1)", "(\"</span>\")"] {
+            let text = format!("1 ─ %1 = Main.f{text}::Any\n└──      return %1\n");
+            assert_eq!(clean(&text), text);
+        }
     }
 
     #[test]
@@ -109,7 +124,7 @@ mod tests {
             let text = PLAIN.replace("1 ─", &format!("{escape}[90m1 ─{escape}[39m"));
             assert_eq!(clean(&text.replace("::Union", &format!("{escape}[36;1m::Union"))), PLAIN, "{text}");
         }
-        let text = "1 ─ %1 = Main.f([0, 1], \"[90m\")::Any\n";
+        let text = "1 ─ %1 = Main.f([0, 1], \"\\e[90m\", \"\\e[39m\", \"[0m\")::Any\n";
         assert_eq!(clean(text), text);
     }
 }

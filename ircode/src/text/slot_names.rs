@@ -277,7 +277,7 @@ fn named_in(ty: &Type, slots: &SlotNames, found: &mut HashSet<Name>) {
 }
 
 /// A name as it stands in a type.
-fn spelled(name: &Name) -> Name {
+pub(super) fn spelled(name: &Name) -> Name {
     if is_identifier(name) { name.clone() } else { format!("var\"{name}\"").into() }
 }
 

@@ -8,6 +8,7 @@ use super::labels::is_builtin;
 use super::number_object::Side;
 use super::operators::infix_operator;
 use super::operators::{is_n_ary, is_unary};
+use super::slot_names::spelled;
 use super::statement_end::{ends_statement, type_length, type_shown};
 use crate::constant::{Constant, is_identifier_part};
 use crate::diagnostic::Diagnostic;
@@ -68,7 +69,14 @@ impl<'a> Cursor<'a> {
         for head in [Head::New, Head::SplatNew] {
             let start = self.pos();
             if self.eat("%") && self.eat(head.name()) && self.eat("(") {
-                return Ok(Stmt::expr(head, self.operands(scope, Context::Call)?));
+                let mut operands = self.operands(scope, Context::Call)?;
+                // A closure's type, which is called like its function.
+                if let Some(first @ Operand::Constant(Constant::Function(_))) = operands.first_mut()
+                    && let Operand::Constant(Constant::Function(name)) = &*first
+                {
+                    *first = Operand::Constant(Constant::of_type(Type::named(spelled(name))));
+                }
+                return Ok(Stmt::expr(head, operands));
             }
             self.seek(start);
         }

@@ -298,7 +298,7 @@ impl Activity {
             }
             _ if kind.is_none() => State::None,
             Operation::Steps | Operation::Rule { .. } | Operation::Unknown
-                if computes && self.is_computed_from_bits(subject, stmt) =>
+                if bits && computes && self.is_computed_from_bits(subject, stmt) =>
             {
                 self.opaque(index, float_of_bits())
             }

@@ -423,7 +423,7 @@ impl<'a> Analysis<'a> {
         if self.tangent(&result).cotangent().is_none() {
             return self.hidden(id, inst, operation, &inputs);
         }
-        if self.is_computed_from_bits(&inst.stmt) && !self.is_exception(&inst.ty) {
+        if inputs.hidden.bits && self.is_computed_from_bits(&inst.stmt) && !self.is_exception(&inst.ty) {
             return self.opaque(id, float_of_bits());
         }
         match operation {
@@ -436,10 +436,12 @@ impl<'a> Analysis<'a> {
             Operation::Steps if self.is_exception(&inst.ty) => Dependence::IN_EXCEPTION,
             Operation::Steps => Dependence::NONE,
             Operation::Call { function, args } => {
-                let is_told = inputs.derivative == Derivative::Zero
-                    || self.gives_bits(*function, args)
-                    || args.iter().any(|arg| self.is_made_of_bits(arg));
-                if inputs.hidden.bits && is_told {
+                let is_told = || {
+                    inputs.derivative == Derivative::Zero
+                        || self.gives_bits(*function, args)
+                        || args.iter().any(|arg| self.is_made_of_bits(arg))
+                };
+                if inputs.hidden.bits && is_told() {
                     return self.bits_passed_on(id);
                 }
                 Dependence { derivative: inputs.derivative.clone(), ..self.hidden(id, inst, operation, &inputs) }
