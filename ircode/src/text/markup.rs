@@ -33,17 +33,23 @@ pub(super) fn without_markup(text: &str) -> Option<String> {
     Some(out)
 }
 
+/// How long a tag or an entity is, at most. It bounds the time for text that only looks like one.
+const LONGEST: usize = 200;
+
 /// How long the tag is that starts here, if it is one that stands around code.
 fn tag_length(text: &str) -> Option<usize> {
     let name = text.strip_prefix("</").or_else(|| text.strip_prefix('<'))?;
     let behind = ["span", "pre", "code", "div", "br"].iter().find_map(|tag| name.strip_prefix(tag))?;
-    let end = behind.find('>').filter(|_| behind.starts_with(['>', ' ', '/']))?;
+    let end = behind.bytes().take(LONGEST).position(|byte| byte == b'>')?;
+    if !behind.starts_with(['>', ' ', '/']) {
+        return None;
+    }
     Some(text.len() - behind.len() + end + 1)
 }
 
 /// The character that an entity stands for which starts here, and how long that is.
 fn entity(text: &str) -> Option<(char, usize)> {
-    let end = text.find(';').filter(|end| *end <= 10)?;
+    let end = text.bytes().take(LONGEST).position(|byte| byte == b';')?;
     let c = match text.get(1..end)? {
         "lt" => '<',
         "gt" => '>',

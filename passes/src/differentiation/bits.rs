@@ -16,6 +16,9 @@ pub(crate) struct BitsOfFloats {
     pub(crate) made: bool,
 }
 
+/// So many statements are looked at, at most: what is computed by more of what may be made of bits counts as made of them.
+const MOST: usize = 1000;
+
 /// Whether an integer is computed from the bits of a float by the statements of one function, of which `of` gives each
 /// with its type, as far as they do not lose what changes with the float. As a number it grows with the float then, as where a
 /// logarithm is estimated so. `holds_bits` says of an operand whether it may be made of bits at all; what comes out of
@@ -32,6 +35,9 @@ pub(crate) fn is_made_of_bits<'a, N: Names>(
         let Operand::Value(value) = operand else { continue };
         if !holds_bits(&operand) || !seen.insert(value) {
             continue;
+        }
+        if seen.len() > MOST {
+            return true;
         }
         let Some((stmt, ty)) = of(value) else { continue };
         if loses_bits(module, stmt, ty) {
