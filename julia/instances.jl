@@ -233,6 +233,8 @@ function sharper_call(ir, rows::Columns, @nospecialize(stmt), instances::Instanc
         mi === nothing && return nothing
         along = call_along_dimension(ir, rows, mi, stmt.args)
         along === nothing || return along
+        part = part_of_factors(ir, rows, mi, stmt.args)
+        part === nothing || return part
         taken_out = taken_out_call(ir, rows, mi, stmt.args)
         taken_out === nothing || return taken_out
         other = something(counted_ntuple(ir, rows, stmt.args[2:end]), matrix_of_floats(ir, rows, stmt.args[2:end]), Some(nothing))
@@ -369,6 +371,14 @@ function call_along_dimension(ir, rows::Columns, mi::Core.MethodInstance, args)
     types = argument_types(ir, rows, parts)
     all(is_one_type, types) && hasmethod(f, Tuple{Val{options.dims},types...}) || return nothing
     return Expr(:call, GlobalRef(Portable, nameof(f)), Val(options.dims), parts...)
+end
+
+"The call that makes one part of a factorization, where the code says which: of a field that is named by a value the run would look for any."
+function part_of_factors(ir, rows::Columns, mi::Core.MethodInstance, args)
+    mi.def isa Method && mi.def.name === :getproperty && length(args) == 4 || return nothing
+    name = known_object(args[4])
+    name isa Symbol && hasmethod(Portable.LinearAlgebra.part_of, Tuple{Val{name},argument_type(ir, rows, args[3])}) || return nothing
+    return Expr(:call, GlobalRef(Portable.LinearAlgebra, :part_of), Val(name), args[3])
 end
 
 "The call that takes elements out of a vector, of a `splice!` that puts nothing in their place."

@@ -55,19 +55,21 @@ function lu!(check::Bool, _, A::Matrix{T}, ::Val{true}) where {T<:Float}
     check && info > 0 && throw(SingularException(info))
     return LU{T,Matrix{T}}(factors, pivots, info)
 end
-# Each part on its own: of a field that is named by a value all parts are looked at.
-function getproperty(F::LU{T,Matrix{T}}, part::Symbol) where {T<:Float}
-    part in (:L, :U, :p, :P) || return getfield(F, part)
-    factors = getfield(F, :factors)
-    m, n = size(factors)
-    part === :L && return [i == j ? one(T) : i > j ? factors[i, j] : zero(T) for i in 1:m, j in 1:min(m, n)]
-    part === :U && return [i <= j ? factors[i, j] : zero(T) for i in 1:min(m, n), j in 1:n]
-    p = collect(1:m)
-    for (i, j) in enumerate(getfield(F, :ipiv))
+# The factors of `lu` one by one: where the code names one, only that is made (`part_of_factors`).
+part_of(::Val{:L}, F::LU{T,Matrix{T}}) where {T<:Float} =
+    [i == j ? one(T) : i > j ? F.factors[i, j] : zero(T) for i in 1:size(F.factors, 1), j in 1:minimum(size(F.factors))]
+part_of(::Val{:U}, F::LU{T,Matrix{T}}) where {T<:Float} =
+    [i <= j ? F.factors[i, j] : zero(T) for i in 1:minimum(size(F.factors)), j in 1:size(F.factors, 2)]
+function part_of(::Val{:p}, F::LU{T,Matrix{T}}) where {T<:Float}
+    p = collect(1:size(F.factors, 1))
+    for (i, j) in enumerate(F.ipiv)
         p[i], p[j] = p[j], p[i]
     end
-    part === :p && return p
-    return [p[i] == j ? one(T) : zero(T) for i in 1:m, j in 1:m]
+    return p
+end
+function part_of(::Val{:P}, F::LU{T,Matrix{T}}) where {T<:Float}
+    p = part_of(Val(:p), F)
+    return [p[i] == j ? one(T) : zero(T) for i in 1:length(p), j in 1:length(p)]
 end
 
 function cholesky!(check::Bool, _, A::Symmetric, ::Val{false})

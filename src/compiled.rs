@@ -208,7 +208,10 @@ impl From<exec::native::CallError> for CallError {
             exec::native::CallError::Argument { argument, expected, given } => {
                 CallError::Argument { what: "argument", argument, expected: format!("of type {expected}"), given }
             }
-            exec::native::CallError::Refused(what) => CallError::Refused(what),
+            exec::native::CallError::Refused { what, trace } => {
+                let place = trace.first().map(|place| format!(", in {place}"));
+                CallError::Refused(what + &place.unwrap_or_default())
+            }
             other => CallError::Refused(other.to_string()),
         }
     }

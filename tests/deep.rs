@@ -156,7 +156,7 @@ end
     let short = program.call(&names.forward, &[Value::from(0.5), Value::from(3)]).unwrap();
     assert!(short.to_string().starts_with(&format!("({}", 0.5_f64.sin().sin().sin())), "{short}");
     match program.call(&names.forward, &[Value::from(0.5), Value::from(50_000)]) {
-        Err(CallError::Refused(what)) => assert_eq!(what, "a value that is nested so deep"),
+        Err(CallError::Refused { what, .. }) => assert_eq!(what, "a value that is nested so deep"),
         other => drop(other.unwrap()),
     }
 }

@@ -319,7 +319,7 @@ end
     let program = Program::compile(&module, &["f"], Limits::default()).unwrap();
     let v = floats(&machine, &[1.0, 2.0]);
     let inside = machine.tuple(vec![Value::from(1.5), v.clone()]).unwrap();
-    assert!(matches!(program.call("f", &[v.clone(), inside]), Err(CallError::Refused(_))));
+    assert!(matches!(program.call("f", &[v.clone(), inside]), Err(CallError::Refused { .. })));
     // Nothing has happened.
     assert_eq!(v.to_string(), "[1.0, 2.0]");
     let apart = machine.tuple(vec![Value::from(1.5), floats(&machine, &[3.0])]).unwrap();
@@ -373,7 +373,7 @@ fn recursion_a_million_deep_is_an_error() {
         match program.call("f", &[Value::from(1_000_000)]) {
             Ok(value) => assert_eq!(value.to_string(), "1000000"),
             // More stack than there is.
-            Err(CallError::Refused(_)) => {}
+            Err(CallError::Refused { .. }) => {}
             Err(error) => panic!("{error}"),
         }
     };
@@ -595,7 +595,7 @@ end
 ";
     let module = module(text);
     let program = Program::compile(&module, &["f", "g"], Limits::default()).unwrap();
-    assert!(matches!(program.call("f", &[Value::Undefined]), Err(CallError::Refused(_))));
+    assert!(matches!(program.call("f", &[Value::Undefined]), Err(CallError::Refused { .. })));
     let named = Machine::new(&module).structure(&Type::named("Named"), vec![Value::Undefined]).unwrap();
-    assert!(matches!(program.call("g", &[named]), Err(CallError::Refused(_))));
+    assert!(matches!(program.call("g", &[named]), Err(CallError::Refused { .. })));
 }

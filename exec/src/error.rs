@@ -290,25 +290,30 @@ impl fmt::Display for RunErrorKind {
 
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.kind)?;
-        match self.trace.first() {
-            Some(place) => write!(f, "\n  in {place}{}", self.callers()),
-            None => Ok(()),
-        }
+        write!(f, "{}{}", self.kind, shown_trace(&self.trace))
     }
+}
+
+/// Where something failed, and from where that was called, in lines behind the message; nothing if that is not known.
+pub(crate) fn shown_trace(trace: &[Place]) -> String {
+    trace.first().map(|place| format!("\n  in {place}{}", shown_callers(trace))).unwrap_or_default()
+}
+
+fn shown_callers(trace: &[Place]) -> String {
+    let callers = trace.get(1..).unwrap_or_default();
+    let line = |same: &[Place]| match same {
+        // How often it was is not told: a long chain is cut.
+        [caller, _, _, ..] => format!("\n  called from {caller}, again and again"),
+        callers => callers.iter().map(|caller| format!("\n  called from {caller}")).collect(),
+    };
+    callers.chunk_by(|a, b| a == b).map(line).collect()
 }
 
 impl RunError {
     /// From where the place of the failure was called, as text: a line for each caller, the innermost first, and one
     /// for a function that calls itself more than twice at the same place.
     pub fn callers(&self) -> String {
-        let callers = self.trace.get(1..).unwrap_or_default();
-        let line = |same: &[Place]| match same {
-            // How often it was is not told: a long chain is cut.
-            [caller, _, _, ..] => format!("\n  called from {caller}, again and again"),
-            callers => callers.iter().map(|caller| format!("\n  called from {caller}")).collect(),
-        };
-        callers.chunk_by(|a, b| a == b).map(line).collect()
+        shown_callers(&self.trace)
     }
 }
 

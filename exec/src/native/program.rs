@@ -27,7 +27,7 @@ use super::function::decided::with_decided_branches;
 use super::function::named_edges::with_named_edges;
 use super::function::sites::What;
 use super::runtime::context::{Context, TRACE_ENDS};
-use crate::error::{Place, RunError, RunErrorKind};
+use crate::error::{Place, RunError, RunErrorKind, shown_trace};
 use crate::limits::Limits;
 use crate::machine::{Fault, place};
 use crate::value::{Value, known_isa};
@@ -79,8 +79,13 @@ pub enum CallError {
     },
     /// An argument, a result or something met on the way cannot be passed to or from native code: two arrays that share
     /// their elements, for instance. The interpreter can run the function: [`Program::call`] has changed nothing then.
-    #[error("native code does not take {0}")]
-    Refused(String),
+    #[error("native code does not take {what}{}", shown_trace(trace))]
+    Refused {
+        /// What it does not take.
+        what: String,
+        /// The statement that met it, and the calls that led there, the innermost first; empty if it was passed.
+        trace: Vec<Place>,
+    },
     /// There was not enough memory, of which native code may need more than the interpreter: it frees what it made when
     /// the call is over. [`Program::call`] has changed nothing of the caller's; what the program printed was given out.
     #[error(transparent)]
@@ -88,6 +93,11 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// The error for something that was passed.
+    pub(super) fn refused(what: impl Into<String>) -> CallError {
+        CallError::Refused { what: what.into(), trace: Vec::new() }
+    }
+
     /// Why a call that has changed nothing of the caller's gives no value.
     fn unchanged(stopped: Stopped) -> CallError {
         match stopped {
@@ -344,7 +354,7 @@ impl Program {
                 // SAFETY: the call has put its result there.
                 Ok(()) => Ok(unsafe { context.load(layouts, &entry.signature.result, result.as_ptr() as u64)? }),
                 // The caller's objects are as they were: the interpreter can start anew.
-                Err(stopped @ (Stopped::Refused(_) | Stopped::Ended(RunErrorKind::MemoryLimit(_), _))) => {
+                Err(stopped @ (Stopped::Refused(..) | Stopped::Ended(RunErrorKind::MemoryLimit(_), _))) => {
                     return Ok(Err(stopped));
                 }
                 Err(stopped) => Err(stopped),
@@ -355,7 +365,7 @@ impl Program {
         let (returned, changes) = match had.unwrap_or_else(|refused| Err(self.stopped(refused))) {
             Ok(had) => had,
             Err(stopped) => {
-                if !printed.is_empty() && !matches!(stopped, Stopped::Refused(_)) {
+                if !printed.is_empty() && !matches!(stopped, Stopped::Refused(..)) {
                     output(&printed);
                 }
                 return Err(CallError::unchanged(stopped));
@@ -378,7 +388,7 @@ impl Program {
 
     fn stopped(&self, refused: Refused) -> Stopped {
         match refused {
-            Refused::Value(what) => Stopped::Refused(what),
+            Refused::Value(what) => Stopped::Refused(what, Vec::new()),
             Refused::Fault(fault) => Stopped::failed(fault, Vec::new(), self.limits().memory),
         }
     }
@@ -438,9 +448,6 @@ impl Program {
         if let Some(panic) = context.panic.take() {
             std::panic::resume_unwind(panic);
         }
-        if let Some(what) = context.refused.take() {
-            return Err(Stopped::Refused(what));
-        }
         let shared = &self.finished.shared;
         let sites = context.first_sites.iter().chain(&context.last_sites);
         let trace = sites.filter_map(|&site| {
@@ -452,6 +459,9 @@ impl Program {
         if let Some(middle) = trace.len().checked_sub(2 * TRACE_ENDS) {
             trace.drain(TRACE_ENDS..TRACE_ENDS + middle);
         }
+        if let Some(what) = context.refused.take() {
+            return Err(Stopped::Refused(what, trace));
+        }
         let fault = context.error.take().unwrap_or(Fault::Fatal(RunErrorKind::ReachedUnreachable));
         Err(Stopped::failed(fault, trace, shared.limits.memory))
     }
@@ -459,8 +469,8 @@ impl Program {
 
 /// Why machine code has not come to its end.
 pub(crate) enum Stopped {
-    /// It cannot go on where the interpreter can.
-    Refused(String),
+    /// It cannot go on where the interpreter can, with this, at these places.
+    Refused(String, Vec<Place>),
     /// An exception came out of it, from the statement and through the calls that are told.
     Thrown(Value, Vec<Place>),
     /// Another end of the run, and where.
@@ -480,7 +490,7 @@ impl Stopped {
 impl From<Stopped> for CallError {
     fn from(stopped: Stopped) -> Self {
         match stopped {
-            Stopped::Refused(what) => CallError::Refused(what),
+            Stopped::Refused(what, trace) => CallError::Refused { what, trace },
             Stopped::Thrown(exception, trace) => CallError::Run(RunError::thrown(&exception, trace)),
             Stopped::Ended(kind, trace) => CallError::Run(RunError { kind, trace }),
         }

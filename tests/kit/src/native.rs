@@ -84,7 +84,7 @@ pub fn native_agrees(
             let found = match program.call_catching(name, &own, &mut |text| printed_now.push_str(text)) {
                 Ok(Ok(value)) => Ok(value),
                 Ok(Err((exception, error))) => Err((Some(exception), error)),
-                Err(CallError::Refused(what)) => return Ok(Verdict::Refused(format!("{what}, passed on"))),
+                Err(CallError::Refused { what, .. }) => return Ok(Verdict::Refused(format!("{what}, passed on"))),
                 Err(CallError::OutOfMemory(_)) => return Ok(Verdict::Limited),
                 Err(CallError::Run(error)) => Err((None, error)),
                 Err(other) => return Err(broken(LAW, other.to_string())),

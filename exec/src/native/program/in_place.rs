@@ -109,7 +109,7 @@ impl Program {
         else {
             let ty = layout.ty.with_article();
             let (double, single) = (Type::FLOAT64, Type::FLOAT32);
-            return Err(CallError::Refused(format!("{ty} as a result, which is no array of {double} or {single}")));
+            return Err(CallError::refused(format!("{ty} as a result, which is no array of {double} or {single}")));
         };
         let take = |result: u64| {
             // SAFETY: the call has put the address of a header there, of an array whose elements, of this type, lie one
@@ -172,7 +172,7 @@ impl Program {
             // SAFETY: `lend` has put the address of the header there, which is in memory that the context holds, too.
             let (data, now) = unsafe { data_of((place as *const u64).read()) };
             if data as u64 != lent.start || now != lent.length {
-                return Err(CallError::Refused("a slice that becomes longer or shorter".into()));
+                return Err(CallError::refused("a slice that becomes longer or shorter"));
             }
         }
         Ok(take(result))
@@ -265,7 +265,7 @@ impl Program {
                 }
             };
             if dims.len() > MOST_DIMENSIONS as usize {
-                return Err(CallError::Refused(format!("an array of more than {MOST_DIMENSIONS} dimensions in place")));
+                return Err(CallError::refused(format!("an array of more than {MOST_DIMENSIONS} dimensions in place")));
             }
             let header = context.memory.take(HEADER).ok_or_else(|| self.out_of_memory())?.as_ptr();
             let mut words = [data, length as u64, length as u64, length as u64, 0, 0];

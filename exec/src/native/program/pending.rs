@@ -114,7 +114,7 @@ impl Program {
 /// Slices to be changed would have to be borrowed for as long as something may come to use them.
 fn refuse_slices_to_change(args: &mut [Argument<'_>]) -> Result<(), CallError> {
     match args.iter_mut().any(|arg| arg.lent().is_some_and(|lent| lent.may_change)) {
-        true => Err(CallError::Refused("a slice to be changed, in a call that goes on later".into())),
+        true => Err(CallError::refused("a slice to be changed, in a call that goes on later")),
         false => Ok(()),
     }
 }
@@ -141,7 +141,7 @@ impl Pending<'_> {
     /// As [`Program::begin`]. After a call that failed there is no other.
     pub fn resume(&mut self, function: usize, field: usize, args: &mut [Argument<'_>]) -> Result<Numbers, CallError> {
         if self.failed {
-            return Err(CallError::Refused("a call after one that failed".into()));
+            return Err(CallError::refused("a call after one that failed"));
         }
         let program = self.program;
         let entry = program.entry(function)?;
@@ -156,7 +156,7 @@ impl Pending<'_> {
         refuse_slices_to_change(args)?;
         let given = field_of(&self.layout, self.result, field).filter(|given| given.layout.ty == first.ty);
         let Some(given) = given else {
-            return Err(CallError::Refused(format!(
+            return Err(CallError::refused(format!(
                 "field {} of {} for {}",
                 field + 1,
                 with_article(&self.layout.ty),
@@ -164,7 +164,7 @@ impl Pending<'_> {
             )));
         };
         let Some(context) = &mut self.context else {
-            return Err(CallError::Refused("a call that is over".into()));
+            return Err(CallError::refused("a call that is over"));
         };
         // A panic of the host goes through here.
         self.failed = true;
