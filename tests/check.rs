@@ -140,6 +140,16 @@ fn what_is_no_gradient_does_not_agree_with_differences() {
 }
 
 #[test]
+fn tangents_are_of_as_many_types_as_values() {
+    let module = ircode::parse_module("function f()\n1 ─ return 1\nend\n").unwrap().module;
+    let machine = exec::Machine::new(&module);
+    let float = ircode::Type::FLOAT64;
+    assert_eq!(machine.zero_tangents(&[Value::from(2.0)], &[float]).unwrap().len(), 1);
+    let error = machine.zero_tangents(&[Value::from(2.0)], &[]).unwrap_err();
+    assert_eq!(error.to_string(), "the tangents of 1 value of 0 types cannot be run");
+}
+
+#[test]
 fn a_derivative_that_is_not_there_is_not_right() {
     let text = "function f(x::Float64)::Float64\n1 ─ %1 = Base.mul_float(x, x)::Float64\n└──      return %1\nend\n";
     let module = ircode::parse_module(text).unwrap().module;

@@ -88,7 +88,9 @@ fn a_block_that_ends_otherwise_has_no_next() {
         assert_eq!(code.next(names[0]), None);
         code.remove_unreachable_blocks();
         let ir = IRCode::try_from(&code).unwrap();
-        assert_eq!(IRCode::try_from(&BBCode::try_from(&ir).unwrap()).unwrap(), ir);
+        let back = BBCode::try_from(&ir).unwrap();
+        assert_eq!(IRCode::try_from(&back).unwrap(), ir);
+        assert_eq!(back.blocks().filter_map(|block| back.next(block)).count(), 0);
     }
 }
 

@@ -180,6 +180,12 @@ fn table_violations(module: &Module<IRCode>) -> Vec<TableCheck> {
 fn what_collects_arguments_has_one_for_them() {
     let module = parse_module("function f()::Float64\n; varargs\n1 ─ return 1.0\nend").unwrap().module;
     assert_eq!(table_violations(&module), [TableCheck::ParametersFit]);
+    // In a tuple.
+    let text = "function f(all::Tuple{Float64, Float64})::Float64\n; varargs\n1 ─ return 1.0\nend";
+    let mut module = parse_module(text).unwrap().module;
+    assert_eq!(table_violations(&module), []);
+    module.edit_function("f", |function| function.body.argtypes[1] = Type::FLOAT64);
+    assert_eq!(table_violations(&module), [TableCheck::ParametersFit]);
 }
 
 #[test]

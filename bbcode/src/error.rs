@@ -74,8 +74,8 @@ pub enum EditError {
         /// Where it goes.
         to: BlockId,
     },
-    /// There is an edge already, and φs take something else from it.
-    #[error("there is an edge from {from} to {to} already, on which a φ takes another value")]
+    /// There is an edge already, and φs take something else from it; or two values are given for one φ.
+    #[error("a φ takes another value on the edge from {from} to {to}")]
     AlreadyAnEdge {
         /// Where it starts.
         from: BlockId,

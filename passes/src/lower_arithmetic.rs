@@ -12,9 +12,9 @@ pub const NAME: &str = "lower-arithmetic";
 
 /// Turns calls of `+`, `-`, `*`, `/`, comparisons, `min`, `max`, `abs`, `muladd` and `fma` on floats into the
 /// intrinsics that they are on those types, promoting operands of different types first, also those of `rem`, `mod`,
-/// `clamp`, `copysign`, `hypot` and `atan`; a factor or summand of type `Bool` chooses. Lets `setindex!` of another number in an array of floats take
-/// that number as such a float, and turns calls of types of floats, `Float64(x)`, into the conversions that they are.
-/// What is not on floats, or of unknown types, stays. True if there was something.
+/// `clamp`, `copysign`, `hypot` and `atan`; a factor or summand of type `Bool` chooses. Lets `setindex!` of another
+/// number in an array of floats take that number as such a float, and turns calls of types of floats, `Float64(x)`, into
+/// the conversions that they are. What is not on floats, or of unknown types, stays. True if there was something.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let ids: Vec<InstId> = bb.all_insts().map(|(id, _)| id).collect();
     let mut changed = false;

@@ -11,9 +11,9 @@ use crate::{PassError, PassResult};
 pub const NAME: &str = "lower-copies";
 
 /// Turns `copyto!(to, i, from, j, n)` and `copyto!(to, from)` of arrays of tuples, structs, complex numbers, arrays or
-/// anything into a loop that reads and writes an element at a time: the derivatives of that are known whatever the elements are.
-/// Copies of numbers have rules of their own, and stay, as do those of what has no derivative, such as strings. True if
-/// there was one.
+/// anything into a loop that reads and writes an element at a time: the derivatives of that are known whatever the
+/// elements are. Copies of numbers have rules of their own, and stay, as do those of what has no derivative, such as
+/// strings. True if there was one.
 ///
 /// As in Julia, what is copied may overlap what it is copied over. Where an index is out of bounds, the call is still
 /// made, and throws before anything is copied. An element that is not assigned cannot be read: it is an `UndefRefError`

@@ -478,6 +478,15 @@ mod tests {
     }
 
     #[test]
+    fn of_a_module_without_functions_none_can_be_named() {
+        let error = |module: &Module<BBCode>| named_or_only(module, None).unwrap_err().of("pass", "run");
+        assert_eq!(error(&Module::new()).help.as_deref(), Some("the module has no functions"));
+        let text = "function f()\n1 ─ return 1\nend\nfunction g()\n1 ─ return 1\nend\n";
+        let two: Module<BBCode> = parse_module(text).unwrap().module.map_into(BBCode::try_from).unwrap();
+        assert_eq!(error(&two).help.as_deref(), Some("name one of f, g"));
+    }
+
+    #[test]
     fn a_function_that_is_not_there_is_an_error() {
         let module = parse_module("function f(x::Float64)::Float64\n1 ─      return x\nend\n").unwrap().module;
         let mut module: Module<BBCode> = module.map_into(BBCode::try_from).unwrap();

@@ -16,12 +16,13 @@ pub(crate) struct BitsOfFloats {
     pub(crate) made: bool,
 }
 
-/// So many statements are looked at, at most: what is computed by more of what may be made of bits counts as made of them.
+/// So many statements are looked at, at most: what is computed by more of what may be made of bits counts as made of
+/// them.
 const MOST: usize = 1000;
 
 /// Whether an integer is computed from the bits of a float by the statements of one function, of which `of` gives each
-/// with its type, as far as they do not lose what changes with the float. As a number it grows with the float then, as where a
-/// logarithm is estimated so. `holds_bits` says of an operand whether it may be made of bits at all; what comes out of
+/// with its type, as far as they do not lose what changes with the float. As a number it grows with the float then, as
+/// where a logarithm is estimated so. `holds_bits` says of an operand whether it may be made of bits at all; what comes out of
 /// memory or a call may be, but is an index or a count more often than not.
 pub(crate) fn is_made_of_bits<'a, N: Names>(
     module: &Module<BBCode>,
