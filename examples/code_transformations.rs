@@ -75,7 +75,7 @@ fn insert_in_bbcode(bb: &mut BBCode) -> Result<(), Box<dyn Error>> {
     let counter = arguments(&inst.stmt).swap_remove(0);
     let twice = Stmt::call(function("Core.Intrinsics.mul_int"), [counter, 2.into()]);
     let twice = bb.insert_before(sum, new_inst(twice, Type::INT64).with_line(2))?;
-    if let Some(Stmt::Call(call)) = bb.inst_mut(sum).map(|inst| &mut inst.stmt) {
+    if let Some(Stmt::Call(call)) = bb.stmt_mut(sum) {
         call.args[0] = twice.into();
     }
     Ok(())

@@ -130,9 +130,11 @@ function check_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes, numbers::Dict{I
             end
         end
         if ty === nothing
-            is_new = holders !== nothing && is_own && makes_box(rows.stmts[i]) && !(from in boxes.failed)
-            found = is_new && !haskey(boxes.expected, from) ? stored_type(ir, rows, i, from, boxes) : nothing
-            found === nothing ? foreach(place -> forget!(boxes, place), places) : expect!(boxes, from, found)
+            # What the function itself puts in may follow from what a closure does: `m, s = stats(x)`, where `stats` has an `m`, too.
+            origin = is_own && makes_box(rows.stmts[i]) ? from : get(boxes.origins, from, nothing)
+            is_new = holders !== nothing && origin !== nothing && !(origin in boxes.failed)
+            found = is_new && !haskey(boxes.expected, origin) ? stored_type(ir, rows, i, origin, boxes) : nothing
+            found === nothing ? foreach(place -> forget!(boxes, place), places) : expect!(boxes, origin, found)
             continue
         end
         stored = Union{ty,argument_types(ir, rows, stored_values(rows, i))...}

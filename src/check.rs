@@ -4,7 +4,7 @@ mod differences;
 mod report;
 mod subject;
 
-use exec::{Limits, Value, first_difference, float_place};
+use exec::{Limits, Machine, Value, first_difference, float_place};
 use ircode::{IRCode, Module, Name};
 use passes::reverse_mode::DerivativeNames;
 
@@ -12,7 +12,7 @@ pub use self::differences::{Differences, compare_with_differences};
 pub use self::report::{Check, CheckReport, Outcome};
 
 use self::subject::{ONCE_ONLY, Random, Subject, dot};
-use crate::gradient::{Carrier, Derived, Savings};
+use crate::gradient::{Carrier, Derived, Savings, gradient_with, run_error};
 use crate::{GradientError, GradientOptions};
 
 /// How a derivative is checked.
@@ -70,7 +70,8 @@ const MOST_ENTRIES: usize = 200;
 /// - *forward mode*: ⟨w, Jd⟩ is ⟨Jᵀw, d⟩, where forward mode computes Jd; w is 1 where the result is a float, else
 ///   random;
 /// - *inputs restored*: the arguments hold the same bits afterwards, and the same objects;
-/// - *run twice*: another run gives the same bits;
+/// - *run twice*: another run gives the same bits, and so does, but for rounding, the function that gives the value
+///   together with the gradient, where the result is a float;
 /// - *cotangents added*: what shadows held before is still in them, with the gradient added;
 /// - *pullback twice*: called again, the pullback adds the gradient again, or says that it can be called only once.
 ///
@@ -107,7 +108,11 @@ pub fn check_gradient(
         .savings(options.savings);
     let derived = Derived::of(module, name, args, &gradient_options, true)?;
     let name = derived.module.full_name(name);
-    checked(&derived.module, &name, &derived.derivative.names, args, options)
+    let copies = Machine::new(&derived.module).copies(args).map_err(run_error)?;
+    // Only of floats there is one.
+    let at_once = gradient_with(module, &name, &copies, &gradient_options).ok();
+    let at_once = at_once.map(|result| result.gradient);
+    checked(&derived.module, &name, &derived.derivative.names, args, options, at_once)
 }
 
 /// Checks a derivative that a module has already, made for any result (with [`passes::reverse_mode::Options::vjp`]), as
@@ -129,16 +134,18 @@ pub fn check_derived(
             return Err(GradientError::NoSuchFunction(needed.clone()));
         }
     }
-    checked(module, &name, names, args, options)
+    checked(module, &name, names, args, options, None)
 }
 
-/// What [`check_derived`] finds, if there is something to differentiate.
+/// What [`check_derived`] finds, if there is something to differentiate. `at_once` is the gradient as it comes together
+/// with the value.
 fn checked(
     module: &Module<IRCode>,
     name: &Name,
     names: &DerivativeNames,
     args: &[Value],
     options: &CheckOptions,
+    at_once: Option<Vec<Value>>,
 ) -> Result<CheckReport, GradientError> {
     let mut random = Random::new(options.seed);
     let mut report = CheckReport::default();
@@ -163,11 +170,13 @@ fn checked(
     );
     let again = subject.gradient()?;
     let same = known.floats.iter().zip(&again.floats).position(|(a, b)| a.to_bits() != b.to_bits());
+    let at_once = at_once.map(|gradient| subject.floats(&gradient)).transpose()?;
     report.add(
         "run twice",
-        match same {
-            Some(index) => Outcome::Failed(format!("{} differs in the second run", subject.place(index))),
-            None => Outcome::Passed(None),
+        match (same, at_once.map(|found| agree(&subject, &found, &known.floats))) {
+            (Some(index), _) => Outcome::Failed(format!("{} differs in the second run", subject.place(index))),
+            (None, Some(Outcome::Failed(what))) => Outcome::Failed(format!("together with the value, {what}")),
+            (None, _) => Outcome::Passed(None),
         },
     );
     let mutates = directions.first().map(|(direction, _)| subject.mutates(direction)).transpose()?;

@@ -185,7 +185,7 @@ fn with_builtins_named_once(function: &Function<BBCode>) -> Cow<'_, Function<BBC
     }
     let mut function = function.clone();
     for id in renamed {
-        if let Some(Stmt::Call(call)) = function.body.inst_mut(id).map(|inst| &mut inst.stmt)
+        if let Some(Stmt::Call(call)) = function.body.stmt_mut(id)
             && let Operand::Global(global) = &call.callee
         {
             call.callee = Operand::global("", &global.name.clone());

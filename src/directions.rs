@@ -263,8 +263,8 @@ impl<'a> Inputs<'a> {
         let zeros = machine.zero_tangents(gradient, &types).map_err(run_error)?;
         let all = tangent_floats(gradient, &zeros, tangents).map_err(shape_error)?;
         if all.len() != self.floats {
-            let message = format!("a gradient of {} floats at arguments of {}", all.len(), self.floats);
-            return Err(run_error(exec::RunErrorKind::Unsupported(message)));
+            let message = format!("the gradient holds {} floats, and the arguments {}", all.len(), self.floats);
+            return Err(run_error(exec::RunErrorKind::BadValue(message)));
         }
         Ok(self.columns.iter().map(|index| all.get(*index).copied().unwrap_or(0.0)).collect())
     }

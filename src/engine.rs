@@ -219,7 +219,7 @@ fn native(module: &Module<IRCode>, name: &str, limits: Limits) -> Result<Native,
         return Err(EngineError::NotNative("native code does not count statements, of which there is a limit".into()));
     }
     if module.function(name).is_none() {
-        return Err(RunError { kind: RunErrorKind::NoSuchFunction(name.into()), trace: Vec::new() }.into());
+        return Err(RunError::from(RunErrorKind::NoSuchFunction(name.into())).into());
     }
     Native::compile(module, &[name], limits).map_err(|refused| EngineError::NotNative(refused.to_string()))
 }

@@ -267,10 +267,10 @@ pub enum GradientError {
     /// The function never returns, so that nothing depends on its arguments.
     #[error("`{0}` never returns")]
     NeverReturns(Name),
-    /// The function gives something that is no number, for all that the listing shows: a global of which it does not
-    /// say the value.
-    #[error("the value is {0}, which is no number")]
-    NoNumber(String),
+    /// The function gives something that is no float, and so has no gradient: an integer, `nothing`, or a global of which
+    /// the listing does not say the value.
+    #[error("the value is {0}, which is no float")]
+    NoFloat(String),
     /// There is no such argument or field to differentiate with respect to.
     #[error(transparent)]
     Wrt(#[from] WrtError),
@@ -353,7 +353,7 @@ pub fn gradient_with(
     let gradient = derived.run(args, None, options)?;
     match gradient.value.as_scalar() {
         Some(_) => Ok(gradient),
-        None => Err(GradientError::NoNumber(gradient.value.to_string())),
+        None => Err(GradientError::NoFloat(gradient.value.to_string())),
     }
 }
 
@@ -495,7 +495,7 @@ impl Derived {
         if self.module.function(&self.closed).is_none() {
             // A function that never returns has no derivative: it fails before.
             let value = Machine::with_limits(&self.module, limits).call(&self.function, args)?;
-            return Err(GradientError::NoNumber(value.to_string()));
+            return Err(GradientError::NoFloat(value.to_string()));
         }
         let machine = Machine::with_limits(&self.module, limits);
         let operands = self.operands(&machine, args, seed)?;
@@ -602,7 +602,7 @@ pub(crate) fn check_arity(module: &Module<IRCode>, name: &Name, got: usize) -> R
 
 /// A tangent that is not of the shape of its value, as where a function gives something else each time it is called.
 pub(crate) fn shape_error(error: ValueError) -> GradientError {
-    run_error(exec::RunErrorKind::Unsupported(format!("the tangent of {}: {}", error.place, error.message)))
+    run_error(exec::RunErrorKind::BadValue(format!("the tangent of {}: {}", error.place, error.message)))
 }
 
 /// What a function is differentiated with respect to: the numbers of the arguments, and the places of what is meant, as
@@ -627,7 +627,7 @@ pub(crate) fn selection(
 
 /// A failure outside of any function.
 pub(crate) fn run_error(kind: exec::RunErrorKind) -> GradientError {
-    GradientError::Run(RunError { kind, trace: Vec::new() })
+    GradientError::Run(kind.into())
 }
 
 /// The numbers of the arguments that are named, or of which fields are.

@@ -115,7 +115,7 @@ pub fn hessian(
             Some([value, slopes @ ..]) => (value.clone(), slopes),
             _ => (Value::Nothing, [].as_slice()),
         };
-        value = found.as_float().ok_or_else(|| GradientError::NoNumber(found.to_string()))?;
+        value = found.as_float().ok_or_else(|| GradientError::NoFloat(found.to_string()))?;
         gradient = inputs.floats(slopes)?;
         for (column, tangent) in (first..columns).zip(parts) {
             let tangents = tangent.get(1..).unwrap_or_default();

@@ -112,7 +112,7 @@ pub fn hvp_with(
     let value = primal.next().unwrap_or(Value::Nothing);
     tangent.next();
     if value.as_float().is_none() {
-        return Err(GradientError::NoNumber(value.to_string()));
+        return Err(GradientError::NoFloat(value.to_string()));
     }
     let (gradient, product) = (primal.collect(), tangent.collect());
     Ok(Hvp { value, gradient, product, module: derived, names, ran })
@@ -128,7 +128,7 @@ pub(crate) fn why_it_fails(
 ) -> GradientError {
     match error {
         GradientError::NeverReturns(_) => match Machine::with_limits(module, limits).call(name, args) {
-            Ok(value) => GradientError::NoNumber(value.to_string()),
+            Ok(value) => GradientError::NoFloat(value.to_string()),
             Err(error) => error.into(),
         },
         error => error,

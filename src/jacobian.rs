@@ -149,7 +149,7 @@ impl fmt::Display for Jacobian {
 ///
 /// # Errors
 ///
-/// [`GradientError`] if the function cannot be differentiated, or fails on these arguments; [`GradientError::NoNumber`]
+/// [`GradientError`] if the function cannot be differentiated, or fails on these arguments; [`GradientError::NoFloat`]
 /// if there is no float in the result.
 pub fn jacobian(
     module: &Module<IRCode>,
@@ -170,7 +170,7 @@ pub fn jacobian(
     let rows: Vec<String> = output.held.iter().map(|(_, place)| place.clone()).collect();
     let columns = inputs.count();
     if rows.is_empty() {
-        return Err(GradientError::NoNumber(output.value.to_string()));
+        return Err(GradientError::NoFloat(output.value.to_string()));
     }
     let by_rows = || reverse(&prepared, name);
     let by_columns = || forward(&prepared, name, chunk(columns, options.chunk));

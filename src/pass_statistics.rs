@@ -159,7 +159,7 @@ impl Ran {
     fn new(module: &Module<IRCode>, name: &str, args: &[Value], limits: Limits) -> Result<Ran, RunError> {
         // Values keep the meter of the machine that made them, so that the copies are of a machine of their own.
         let copier = Machine::with_limits(module, limits);
-        let args = copier.copies(args).map_err(|kind| RunError { kind, trace: Vec::new() })?;
+        let args = copier.copies(args).map_err(RunError::from)?;
         let mut printed = String::new();
         let mut machine = Machine::with_limits(module, limits).on_output(|text| printed.push_str(text));
         let result = machine.call(name, &args);

@@ -294,7 +294,7 @@ fn forget_edge(bb: &mut BBCode, from: BlockId, block: BlockId) {
     }
     let phis: Vec<InstId> = bb.phi_nodes(block).map(|(id, _)| id).collect();
     for phi in phis {
-        if let Some(Stmt::Phi(phi)) = bb.inst_mut(phi).map(|inst| &mut inst.stmt) {
+        if let Some(Stmt::Phi(phi)) = bb.stmt_mut(phi) {
             phi.entries.retain(|entry| entry.edge != from);
         }
     }

@@ -77,6 +77,7 @@ const JULIA_STYLES: &[(&str, Style)] = &[
 ];
 
 /// The conversions that are checked. Tests put wrong ones in their place, to see that they are found.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Ways {
     /// From IRCode to BBCode.

@@ -155,7 +155,7 @@ fn arguments(module: &Module<IRCode>, function: &str, args: &Json) -> Result<Vec
     let varargs = module.function(function).is_some_and(|function| function.varargs);
     let convert = |(i, json): (usize, &Json)| {
         let ty = types.get(i + 1).filter(|_| !varargs).cloned().unwrap_or(ircode::Type::Untyped);
-        machine.value_from_json(module, json, &ty.widened().unwrap_or(ty)).map_err(|error| error.to_string())
+        machine.value_from_json(json, &ty.widened().unwrap_or(ty)).map_err(|error| error.to_string())
     };
     args.as_array().into_iter().flatten().enumerate().map(convert).collect()
 }

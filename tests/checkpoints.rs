@@ -119,7 +119,7 @@ fn in_runs(module: &mut Module<BBCode>, change: impl Fn(&mut [Operand<Ids>])) {
         let body = module.body_mut(name).unwrap();
         let ids: Vec<_> = body.all_insts().map(|(id, _)| id).collect();
         for id in ids {
-            if let Some(Stmt::Call(call)) = body.inst_mut(id).map(|inst| &mut inst.stmt)
+            if let Some(Stmt::Call(call)) = body.stmt_mut(id)
                 && matches!(&call.callee, Operand::Global(global) if global.name.contains("_segment") && !global.name.ends_with("_pb"))
             {
                 change(&mut call.args);

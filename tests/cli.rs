@@ -217,6 +217,8 @@ fn bad_input_gets_one_clear_error() {
         (&["show", "-", "--activity"], TRY.into(), "lower-exceptions"),
         (&["opt", "-", "--passes", "mem2reg", "--fn", "g"], F.into(), "no function `g`"),
         (&["show", "-", "--as", "html", "--style", "bbkit"], F.into(), "no place"),
+        (&["show", "-", "--as", "json", "--style", "1.5"], F.into(), "this form has none"),
+        (&["grad", "-", "--args", "[2.0]", "--wrt", "x,_2"], F.into(), "_2: it is named twice"),
         (&["grad", "-", "--args", "[1.0]", "--show=html"], F.into(), "invalid value 'html'"),
         (&["verify", "-"], format!("{F}{F}").into(), "the second function of that name"),
         (&["verify", "-"], json("{\"bbkit\": 1, \"representation\": \"ircode\"}"), "`functions` is missing"),

@@ -463,22 +463,15 @@ end\n"
     decls + &text
 }
 
-/// Ten times the functions take about ten times as long: far from a hundred times.
 #[test]
 fn modules_of_ten_thousand_functions() {
-    let time = |n: usize| {
-        let mut module = read(&many(n));
-        let start = std::time::Instant::now();
-        let report = specialize(&mut module, None).unwrap();
-        let time = start.elapsed();
-        // The pullback that all share is specialised once.
-        assert_eq!(module.functions().iter().filter(|each| each.name.starts_with("shared_pullback")).count(), 1);
-        assert_eq!(report.removed_types.len(), n / 4);
-        assert!(module.functions().iter().all(|each| !each.name.ends_with("_pullback")));
-        time.as_secs_f64()
-    };
-    let (small, large) = (time(1_000), time(10_000));
-    assert!(large < 40.0 * small.max(1e-3), "{small} s, {large} s");
+    const COUNT: usize = 10_000;
+    let mut module = read(&many(COUNT));
+    let report = specialize(&mut module, None).unwrap();
+    // The pullback that all share is specialised once.
+    assert_eq!(module.functions().iter().filter(|each| each.name.starts_with("shared_pullback")).count(), 1);
+    assert_eq!(report.removed_types.len(), COUNT / 4);
+    assert!(module.functions().iter().all(|each| !each.name.ends_with("_pullback")));
 }
 
 /// What an earlier run has made is used again; another function of the same name is not.

@@ -12,7 +12,7 @@
 //!
 //! And of every function that a file holds and the verifier accepts, the laws hold: it comes back from every way,
 //! nothing panics on it, forward mode gives the gradient of each point, passes keep its meaning at the points given,
-//! and doing anything twice gives the same bytes.
+//! and differentiating it twice gives the same bytes.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should stop")]
 
@@ -359,6 +359,6 @@ fn arguments(module: &Module<IRCode>, point: &Point) -> Option<Vec<Value>> {
         return None;
     }
     let machine = Machine::new(module);
-    let value = |(json, ty): (&Json, &Type)| machine.value_from_json(module, json, ty).ok();
+    let value = |(json, ty): (&Json, &Type)| machine.value_from_json(json, ty).ok();
     (json.len() == types.len()).then(|| json.iter().zip(&types).map(value).collect()).flatten()
 }

@@ -117,6 +117,7 @@ fn read_json() {
     run("read_json", 70_000..76_000);
 }
 
+/// A file for cargo-fuzz, of which its manifest knows, and a test here.
 #[test]
 fn each_target_has_its_file() {
     let mut files: Vec<String> = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/fuzz_targets"))
@@ -127,4 +128,9 @@ fn each_target_has_its_file() {
     files.sort();
     names.sort();
     assert_eq!(files, names);
+    let (manifest, tests) = (include_str!("../fuzz/Cargo.toml"), include_str!("fuzz_targets.rs"));
+    for name in names {
+        assert!(manifest.contains(&format!("path = \"fuzz_targets/{name}.rs\"")), "{name} is not in fuzz/Cargo.toml");
+        assert!(tests.contains(&format!("run(\"{name}\", ")), "{name} is not run here");
+    }
 }

@@ -45,6 +45,7 @@ fn main() {
         Trial::test("edges_of_a_drawing_are_those_of_the_graph", edges_are_those_of_the_graph),
         Trial::test("hostile_names_stay_text", hostile_names_stay_text),
         Trial::test("a_pipeline_shows_what_each_step_changed", a_pipeline_shows_what_changed),
+        Trial::test("a_change_by_hand_is_shown_as_one_of_a_pass_is", a_change_by_hand_is_shown),
         Trial::test("derived_statements_name_those_they_come_from", derived_statements_name_their_origins),
         Trial::test("the_same_input_gives_the_same_bytes", the_same_bytes),
         Trial::test("a_large_function_is_listed_and_not_drawn", a_large_function_is_not_drawn),
@@ -336,6 +337,30 @@ fn a_pipeline_shows_what_changed() -> Outcome {
         assert_eq!(listings(section), expected, "{pass}");
         before = after;
     }
+    Ok(())
+}
+
+fn a_change_by_hand_is_shown() -> Outcome {
+    let mut module = to_bbcode(&power())?;
+    let other = "function other()::Int64\n1 ─ return 1\nend\n";
+    module.add_function(to_bbcode(&module_of(other))?.functions()[0].clone())?;
+    let before = module.clone();
+    let mut recorder = PipelineRecorder::new("a program", &module);
+    recorder.record_change("nothing yet", &module);
+    let body = module.body_mut("power").unwrap();
+    let terminators: Vec<_> = body.blocks().filter_map(|block| body.last_inst(block)).collect();
+    for terminator in terminators {
+        body.split_block(terminator)?;
+    }
+    recorder.record_change("split", &module);
+    module.add_function(Function { name: "new".into(), ..module.function("other").unwrap().clone() })?;
+    recorder.record_change("a function more", &module);
+    let root = parse(&recorder.finish())?;
+    let sections = root.find_all("section");
+    let shown: Vec<Vec<String>> = sections[1..].iter().map(|section| listings(section)).collect();
+    let print = |module: &Module<BBCode>, name: &str| bbcode::print_function(module.function(name).unwrap());
+    let split = vec![print(&before, "power"), print(&module, "power")];
+    assert_eq!(shown, [Vec::new(), split, vec![print(&module, "new")]]);
     Ok(())
 }
 

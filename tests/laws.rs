@@ -124,6 +124,28 @@ fn everything_is_deterministic() {
     .unwrap();
 }
 
+#[test]
+fn a_pass_that_lets_a_program_run_for_ever_is_caught() {
+    let never_returns = |module: &mut Module<BBCode>| -> PassResult {
+        let body = module.body_mut("f").unwrap();
+        let blocks: Vec<_> = body.blocks().collect();
+        for block in blocks {
+            let returns = body.terminator(block).filter(|(_, inst)| matches!(inst.stmt, Stmt::Return(_)));
+            if let Some(id) = returns.map(|(id, _)| id)
+                && Some(block) != body.entry()
+                && body.phi_nodes(block).next().is_none()
+            {
+                body.replace(id, Stmt::goto(block)).unwrap();
+            }
+        }
+        Ok(true)
+    };
+    let limits = Limits { steps: 1_000, ..LIMITS };
+    assert!(
+        caught(|program| keeps_meaning(&program.module, "f", &|| program.args.clone(), limits, &never_returns)) > 3
+    );
+}
+
 /// How many of the first programs a check refuses.
 fn caught(check: impl Fn(&Program) -> kit::laws::Checked) -> usize {
     let mut caught = 0;
@@ -229,7 +251,7 @@ fn mistake(module: &mut Module<BBCode>, name: &str, from: &str, to: &str) -> boo
     let ids: Vec<_> = body.all_insts().map(|(id, _)| id).collect();
     let mut made = false;
     for id in ids {
-        if let Some(Stmt::Call(call)) = body.inst_mut(id).map(|inst| &mut inst.stmt)
+        if let Some(Stmt::Call(call)) = body.stmt_mut(id)
             && matches!(&call.callee, ircode::Operand::Global(global) if global.name == from)
         {
             call.callee = ircode::Operand::global("Base", to);
@@ -285,7 +307,7 @@ fn at_a_counter(bb: &BBCode) -> Option<InstId> {
 
 /// Lets a load read from another array, and gives that from which it read.
 fn read_from(bb: &mut BBCode, load: InstId, array: Operand<Ids>) -> Operand<Ids> {
-    match bb.inst_mut(load).map(|inst| &mut inst.stmt) {
+    match bb.stmt_mut(load) {
         Some(Stmt::Call(call)) => std::mem::replace(&mut call.args[1], array),
         _ => array,
     }
@@ -398,13 +420,29 @@ fn a_wrong_derivative_is_caught() {
 
 /// How many of forty derivatives through memory are found wrong once their pullback was changed.
 fn caught_in_memory(changed: impl Fn(&mut Module<BBCode>, &str)) -> usize {
-    let changed = |module: &mut Module<BBCode>, names: &DerivativeNames| changed(module, &names.pullback);
+    caught_when_changed(|module, names| changed(module, &names.pullback))
+}
+
+/// The same of any of their functions.
+fn caught_when_changed(changed: impl Fn(&mut Module<BBCode>, &DerivativeNames)) -> usize {
     let is_wrong = |seed: &u64| {
         let bytes = kit::seeds::bytes(*seed);
         let Ok(program) = mutation_program(&mut arbitrary::Unstructured::new(&bytes)) else { return false };
         memory_gradient_is_right(&program.module, "f", &|| program.args(), LIMITS, &changed).is_err()
     };
     (0..40).filter(is_wrong).count()
+}
+
+/// Beside the value the gradient comes from a function of its own.
+#[test]
+fn a_wrong_gradient_beside_the_value_is_caught() {
+    let wrong = |from: &'static str, to: &'static str| {
+        caught_when_changed(|module, names| {
+            mistake(module, &names.value_and_gradient, from, to);
+        })
+    };
+    assert_eq!(wrong("cos", "cos"), 0);
+    assert!(wrong("add_float", "sub_float") > 3);
 }
 
 /// A mistake in a pullback, or in an enum that goes to it, is found by comparing the carriers.
@@ -438,7 +476,7 @@ fn a_wrong_derivative_through_memory_is_caught() {
         let body = module.body_mut(pullback).unwrap();
         let ids: Vec<_> = body.all_insts().map(|(id, _)| id).collect();
         for id in ids {
-            if let Some(stmt) = body.inst_mut(id).map(|inst| &mut inst.stmt)
+            if let Some(stmt) = body.stmt_mut(id)
                 && let Stmt::Call(call) = stmt
                 && matches!(&call.callee, ircode::Operand::Global(global) if global.name == "arrayset")
             {
@@ -616,7 +654,7 @@ fn surgery_that_does_not_tell_the_phis_is_caught() {
         let new = bb.split_edge(from, to)?;
         let phis: Vec<_> = bb.phi_nodes(to).map(|(id, _)| id).collect();
         for phi in phis {
-            if let Some(Stmt::Phi(phi)) = bb.inst_mut(phi).map(|inst| &mut inst.stmt) {
+            if let Some(Stmt::Phi(phi)) = bb.stmt_mut(phi) {
                 phi.entries.iter_mut().filter(|entry| entry.edge == new).for_each(|entry| entry.edge = from);
             }
         }

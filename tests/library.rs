@@ -185,8 +185,7 @@ fn second_derivatives_are_compiled() {
         let gradient = |by: f64| {
             let args = moved(&case.expected["args"], &along, by);
             let args = args.as_array().unwrap().iter().zip(types);
-            let args: Vec<Value> =
-                args.map(|(json, ty)| machine.value_from_json(&case.module, json, ty).unwrap()).collect();
+            let args: Vec<Value> = args.map(|(json, ty)| machine.value_from_json(json, ty).unwrap()).collect();
             flat(&bbkit::gradient(&case.module, &case.function, &args, Limits::default()).unwrap().gradient)
         };
         match (by(Engine::Native), by(Engine::Interpreter)) {

@@ -41,7 +41,7 @@ fn calls(folder: &str) -> Vec<(Module<IRCode>, String, Vec<Json>)> {
 fn values(module: &Module<IRCode>, function: &str, args: &[Json]) -> Option<Vec<Value>> {
     let types = passes::argument_types(module, module.function(function)?);
     let machine = Machine::new(module);
-    let value = |(json, ty): (&Json, _)| machine.value_from_json(module, json, ty).ok();
+    let value = |(json, ty): (&Json, _)| machine.value_from_json(json, ty).ok();
     (args.len() == types.len()).then(|| args.iter().zip(&types).map(value).collect()).flatten()
 }
 
@@ -113,7 +113,7 @@ end
     .unwrap()
     .module;
     let machine = Machine::new(&module);
-    let value = |json: Json, ty: &str| machine.value_from_json(&module, &json, &ircode::Type::parse(ty)).unwrap();
+    let value = |json: Json, ty: &str| machine.value_from_json(&json, &ircode::Type::parse(ty)).unwrap();
     let held = || value(serde_json::json!([[1.0, 2.0]]), "Held");
     let vector = |first: f64| value(serde_json::json!([first]), "Vector{Float64}");
     let linear = bbkit::linearize(&module, "f", &[held(), vector(3.0)], LIMITS).unwrap();
@@ -152,7 +152,7 @@ fn mistake(module: &mut Module<BBCode>, from: &str, to: &str) {
         let Some(body) = module.body_mut(name) else { continue };
         let ids: Vec<_> = body.all_insts().map(|(id, _)| id).collect();
         for id in ids {
-            if let Some(Stmt::Call(call)) = body.inst_mut(id).map(|inst| &mut inst.stmt)
+            if let Some(Stmt::Call(call)) = body.stmt_mut(id)
                 && let ircode::Operand::Global(global) = &call.callee
                 && global.name == *from
             {

@@ -59,14 +59,7 @@ fn the_listings_of_this_folder_are_as_their_table_says() {
 
 #[test]
 fn the_collection_is_as_its_table_says() {
-    let folder = match std::env::var_os("BBKIT_LISTINGS") {
-        Some(folder) => PathBuf::from(folder),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/listings"),
-    };
-    if !folder.is_dir() {
-        println!("skipped: the collection of listings is not here");
-        return;
-    }
+    let Some(folder) = std::env::var_os("BBKIT_LISTINGS").map(PathBuf::from) else { return };
     let rows = table("Of the collection");
     for (file, expected) in &rows {
         check(&folder, file, expected);

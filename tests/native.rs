@@ -151,7 +151,7 @@ fn arguments(module: &Module<IRCode>, function: &str, json: &str) -> Option<Vec<
         return None;
     }
     let machine = Machine::new(module);
-    let value = |(json, ty): (&Json, &Type)| machine.value_from_json(module, json, ty).ok();
+    let value = |(json, ty): (&Json, &Type)| machine.value_from_json(json, ty).ok();
     (json.len() == types.len()).then(|| json.iter().zip(&types).map(value).collect()).flatten()
 }
 

@@ -39,7 +39,7 @@ fn arguments(machine: &Machine<'_>, module: &Module<IRCode>, name: &str, args: &
     let Ok(Json::Array(json)) = serde_json::from_str::<Json>(args) else { return None };
     let values = json.iter().enumerate().map(|(at, json)| {
         let ty = types.get(at).filter(|_| !function.varargs).unwrap_or(&Type::Untyped);
-        machine.value_from_json(module, json, ty).ok()
+        machine.value_from_json(json, ty).ok()
     });
     values.collect()
 }

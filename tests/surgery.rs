@@ -70,10 +70,29 @@ fn an_edge_that_is_there_takes_no_second_value() {
     // Nor does one that stays, or one for which two are given.
     let result = code.redirect_edge(names[0], names[2], names[2], &[(phi, 7.into())]);
     assert_eq!(result, Err(EditError::AlreadyAnEdge { from: names[0], to: names[2] }));
+    let before = code.clone();
+    code.redirect_edge(names[0], names[2], names[2], &[(phi, 1.into())]).unwrap();
+    assert_eq!(code.to_string(), before.to_string());
     let mut code = bb("1 ─ goto #2\n2 ─ goto #3\n3 ┄ %3 = φ (#2 => 2)::Int64\n└── return %3");
     let (names, phi) = (blocks(&code), insts(&code)[2]);
     let result = code.redirect_edge(names[0], names[1], names[2], &[(phi, 5.into()), (phi, 6.into())]);
     assert_eq!(result, Err(EditError::AlreadyAnEdge { from: names[0], to: names[2] }));
+}
+
+#[test]
+fn a_block_is_put_behind_one_that_leads_to_it_and_nowhere_else() {
+    let mut code = bb("1 ─ goto #3 if not _2\n2 ─ goto #4\n3 ─ goto #4\n4 ─ return 1");
+    let (names, before) = (blocks(&code), code.to_string());
+    let because = |because, to: usize, block: usize| {
+        Err(EditError::NotMergeable { block: names[block], into: names[to], because })
+    };
+    assert_eq!(code.append_block_unchecked(names[1], names[2]), because("the other goes elsewhere", 1, 2));
+    assert_eq!(code.append_block_unchecked(names[1], names[1]), because("it is the same block", 1, 1));
+    let branch = insts(&code)[0];
+    assert_eq!(code.append_block_unchecked(names[0], names[2]), Err(EditError::BehindTerminator(branch)));
+    assert_eq!(code.to_string(), before);
+    code.append_block_unchecked(names[1], names[3]).unwrap();
+    assert_eq!(code.to_string(), "1 ─ %1 = goto #3 if not _2\n└── next #2\n2 ─ %4 = return 1\n3 ─ %3 = goto #4\n");
 }
 
 /// What ends in a jump or a return falls nowhere, and comes back as it is.

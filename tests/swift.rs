@@ -151,7 +151,7 @@ fn types(module: &Module<IRCode>, function: &str) -> Vec<Type> {
 }
 
 fn of_json(module: &Module<IRCode>, json: &Json, ty: &Type) -> Value {
-    Machine::new(module).value_from_json(module, json, ty).unwrap()
+    Machine::new(module).value_from_json(json, ty).unwrap()
 }
 
 /// The arguments of a case, made anew, as a run may change them.

@@ -263,7 +263,7 @@ impl BBCode {
             }
         }
         for id in users {
-            match self.inst_mut(id).map(|inst| &mut inst.stmt) {
+            match self.stmt_mut(id) {
                 Some(Stmt::PhiC(phic)) => phic.values.retain(|value| !is_gone(value)),
                 Some(stmt) => stmt.for_each_operand_mut(&mut |operand| {
                     if is_gone(operand) {

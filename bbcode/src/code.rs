@@ -176,6 +176,11 @@ impl BBCode {
         self.store.block(block)?.after
     }
 
+    /// The block before this one in the layout.
+    pub fn layout_prev(&self, block: BlockId) -> Option<BlockId> {
+        self.store.block(block)?.before
+    }
+
     /// The fallthrough successor of a block, see [`BBlock::next`].
     pub fn next(&self, block: BlockId) -> Option<BlockId> {
         self.store.block(block)?.next
@@ -216,6 +221,11 @@ impl BBCode {
     /// The statement of this name.
     pub fn stmt(&self, inst: InstId) -> Option<&Stmt<Ids>> {
         self.inst(inst).map(|inst| &inst.stmt)
+    }
+
+    /// The statement of this name, to be rewritten in place, as [`IRCode::stmt_mut`](ircode::IRCode::stmt_mut).
+    pub fn stmt_mut(&mut self, inst: InstId) -> Option<&mut Stmt<Ids>> {
+        self.inst_mut(inst).map(|inst| &mut inst.stmt)
     }
 
     /// The block that holds the statement.

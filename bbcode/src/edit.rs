@@ -401,23 +401,35 @@ impl BBCode {
     }
 
     /// Moves the statements of `block` to the end of `to`, whose goto to it is removed, and removes the block. `to`
-    /// ends as `block` did. φs that name `block` are not looked at. Takes time linear in the statements moved.
+    /// ends as `block` did. It is not looked at whether other blocks lead to `block`, nor at φs that name it or stand in
+    /// it: [`BBCode::merge`] does that. Takes time linear in the statements moved.
     ///
     /// # Errors
     ///
     /// [`EditError::NoSuchBlock`]; [`EditError::BehindTerminator`] if `to` ends in something else than a goto;
-    /// [`EditError::NotMergeable`] if both are the same block.
-    pub fn append_block(&mut self, to: BlockId, block: BlockId) -> Result<(), EditError> {
+    /// [`EditError::NotMergeable`] if both are the same block, if `to` goes elsewhere, or if one of them has edges that
+    /// no terminator implies. Nothing is changed then.
+    pub fn append_block_unchecked(&mut self, to: BlockId, block: BlockId) -> Result<(), EditError> {
         let moved = self.store.block(block).ok_or(EditError::NoSuchBlock(block))?.clone();
-        self.store.block(to).ok_or(EditError::NoSuchBlock(to))?;
+        let into = self.store.block(to).ok_or(EditError::NoSuchBlock(to))?;
+        let refuse = |because| Err(EditError::NotMergeable { block, into: to, because });
         if block == to {
-            return Err(EditError::NotMergeable { block, into: to, because: "it is the same block" });
+            return refuse("it is the same block");
         }
-        if let Some((id, inst)) = self.terminator(to) {
-            if !matches!(inst.stmt, Stmt::Goto(_)) {
-                return Err(EditError::BehindTerminator(id));
-            }
-            self.remove_unchecked(id)?;
+        if moved.odd_edges().is_some() || into.odd_edges().is_some_and(|odd| odd.leaves()) {
+            return refuse("there are edges that no terminator implies");
+        }
+        let goto = match self.terminator(to) {
+            Some((id, inst)) => match inst.stmt {
+                Stmt::Goto(goto) if goto.label == block => Some(id),
+                Stmt::Goto(_) => return refuse("the other goes elsewhere"),
+                _ => return Err(EditError::BehindTerminator(id)),
+            },
+            None if into.next().is_some_and(|next| next != block) => return refuse("the other goes elsewhere"),
+            None => None,
+        };
+        if let Some(goto) = goto {
+            self.remove_unchecked(goto)?;
         }
         self.append_chain(to, moved.first);
         if let Some(to) = self.store.block_mut(to) {

@@ -32,7 +32,7 @@ impl BBCode {
         }
         let edges = self.view().unnamed_phi_edges();
         for edge in &edges {
-            if let Some(Stmt::Phi(phi)) = self.inst_mut(edge.phi).map(|inst| &mut inst.stmt) {
+            if let Some(Stmt::Phi(phi)) = self.stmt_mut(edge.phi) {
                 phi.entries.push(PhiEntry { edge: edge.pred, value: Some(edge.value.clone()) });
             }
         }
@@ -69,7 +69,7 @@ impl BBCode {
             };
             let phis: Vec<InstId> = self.phi_nodes(block).map(|(id, _)| id).collect();
             for phi in phis {
-                let Some(Stmt::Phi(phi)) = self.inst_mut(phi).map(|inst| &mut inst.stmt) else { continue };
+                let Some(Stmt::Phi(phi)) = self.stmt_mut(phi) else { continue };
                 let mut entries = PhiEntries::with_capacity(phi.entries.len());
                 for entry in std::mem::take(&mut phi.entries) {
                     match changes_of(entry.edge) {

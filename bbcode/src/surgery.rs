@@ -30,7 +30,7 @@ impl BBCode {
     ) {
         let phis: Vec<InstId> = self.phi_nodes(block).map(|(id, _)| id).collect();
         for id in phis {
-            if let Some(Stmt::Phi(phi)) = self.inst_mut(id).map(|inst| &mut inst.stmt) {
+            if let Some(Stmt::Phi(phi)) = self.stmt_mut(id) {
                 edit(id, phi);
             }
         }

@@ -206,6 +206,9 @@ pub enum RunErrorKind {
     NotBool(String),
     /// Something that the interpreter does not run.
     Unsupported(String),
+    /// What was asked for from outside of the program has not the shape, the parts or the size that it needs; the text
+    /// is the whole message.
+    BadValue(String),
     /// A statement was reached that says it cannot be.
     ReachedUnreachable,
     /// Control ran out of the last block.
@@ -277,6 +280,7 @@ impl fmt::Display for RunErrorKind {
             RunErrorKind::Undefined(what) => write!(f, "{what} is used, which is not defined on the way taken"),
             RunErrorKind::NotBool(what) => write!(f, "the condition must be a Bool, but is {what}"),
             RunErrorKind::Unsupported(what) => write!(f, "{what} cannot be run"),
+            RunErrorKind::BadValue(message) => f.write_str(message),
             RunErrorKind::ReachedUnreachable => write!(f, "an `unreachable` was reached"),
             RunErrorKind::FellThrough => write!(f, "control ran out of the last block"),
             RunErrorKind::ReturnedFromBottom => write!(f, "what is of type Union{{}}, and never returns, returned"),
@@ -285,6 +289,13 @@ impl fmt::Display for RunErrorKind {
             RunErrorKind::DepthLimit(limit) => write!(f, "calls nested deeper than {limit}"),
             RunErrorKind::InvalidCode(what) => write!(f, "the code is not valid: {what}"),
         }
+    }
+}
+
+/// What failed outside of any function.
+impl From<RunErrorKind> for RunError {
+    fn from(kind: RunErrorKind) -> RunError {
+        RunError { kind, trace: Vec::new() }
     }
 }
 

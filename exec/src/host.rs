@@ -4,7 +4,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use ircode::primitives::Primitive;
-use ircode::wording::{counted, with_article};
+use ircode::wording::counted;
 use ircode::{Type, TypeKind};
 
 use crate::builtins::Runtime;
@@ -18,6 +18,7 @@ pub(crate) type HostFunction<'m> = Box<dyn FnMut(&[Value], &Objects<'_>) -> Resu
 
 /// Why a primitive of the host returns no value.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum HostError {
     /// An exception, which the program may catch.
     Throw(Value),
@@ -111,8 +112,9 @@ impl Runtime<'_> {
         let is_size = |dim: &usize| i64::try_from(*dim).is_ok();
         let length = dims.iter().try_fold(1, |all: usize, &dim| all.checked_mul(dim));
         if length != Some(elements.len()) || !dims.iter().all(is_size) {
-            let what = "an array with the wrong number of elements".into();
-            return Err(Fault::Fatal(RunErrorKind::Unsupported(what)));
+            let what =
+                format!("an array of the dimensions {dims:?} was to have {}", counted(elements.len(), "element"));
+            return Err(Fault::Fatal(RunErrorKind::BadValue(what)));
         }
         for (index, value) in elements.iter().enumerate() {
             self.check_element(|| format!("the element {}", index + 1), value, &element)?;
@@ -141,11 +143,10 @@ impl Runtime<'_> {
         }
         match struct_info(self.module, ty, fields.len()) {
             Some(info) if info.names.len() == fields.len() => self.structure(info, fields),
-            _ => Err(Fault::Fatal(RunErrorKind::Unsupported(format!(
-                "{} of {}",
-                with_article(ty),
-                counted(fields.len(), "field")
-            )))),
+            _ => {
+                let what = format!("{ty} is no struct with {}", counted(fields.len(), "field"));
+                Err(Fault::Fatal(RunErrorKind::BadValue(what)))
+            }
         }
     }
 

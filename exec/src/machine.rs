@@ -49,7 +49,7 @@ const TRACE_ENDS: usize = 8;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Machine<'m> {
-    module: &'m Module<IRCode>,
+    pub(crate) module: &'m Module<IRCode>,
     codes: Vec<Option<Rc<Code>>>,
     limits: Limits,
     steps: u64,
@@ -244,7 +244,7 @@ impl<'m> Machine<'m> {
     ///
     /// [`RunError`]: an exception that was not caught, something that cannot be run, a limit.
     pub fn call(&mut self, function: &str, args: &[Value]) -> Result<Value, RunError> {
-        let outside = |kind| RunError { kind, trace: Vec::new() };
+        let outside = |kind: RunErrorKind| RunError::from(kind);
         self.exception = None;
         let index = self.module.function_index(function);
         let index = index.ok_or_else(|| outside(RunErrorKind::NoSuchFunction(function.into())))?;

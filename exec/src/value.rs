@@ -306,6 +306,66 @@ impl Value {
         }
     }
 
+    /// The parts of a value that is made of some, in order: the elements of a tuple, the fields of a struct or a named
+    /// tuple, the payload of a case of an enum, what a closure captures. A field that is not assigned is
+    /// [`Value::Undefined`].
+    ///
+    /// ```
+    /// use exec::{Machine, Value};
+    ///
+    /// let module = ircode::parse_module("
+    /// struct Point
+    ///     x::Float64
+    ///     y::Float64
+    /// end
+    /// ")?.module;
+    /// let point = Machine::new(&module).structure(&ircode::Type::parse("Point"), vec![1.0.into(), 2.0.into()])?;
+    /// assert_eq!(point.fields().map(|fields| fields.len()), Some(2));
+    /// assert_eq!(point.field("y").and_then(|y| y.as_float()), Some(2.0));
+    /// assert!(Value::from(1.0).fields().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn fields(&self) -> Option<Vec<Value>> {
+        let fields = match self {
+            Value::Tuple(tuple) => tuple.0.fields.values().to_vec(),
+            Value::NamedTuple(tuple) => tuple.0.fields.values().to_vec(),
+            Value::Struct(object) => object.0.fields.borrow().values().to_vec(),
+            Value::Enum(object) => object.0.fields.values().to_vec(),
+            Value::Closure(closure) => closure.0.fields.values().to_vec(),
+            _ => return None,
+        };
+        Some(fields)
+    }
+
+    /// The field of this name of a struct or a named tuple.
+    pub fn field(&self, name: &str) -> Option<Value> {
+        let names: &[Name] = match self {
+            Value::NamedTuple(tuple) => &tuple.0.names,
+            Value::Struct(object) => &object.0.ty.names,
+            _ => return None,
+        };
+        let index = names.iter().position(|other| other.as_str() == name)?;
+        self.fields()?.get(index).cloned()
+    }
+
+    /// The name of the case, if the value is one of an enum; its payload is in [`fields`](Self::fields).
+    pub fn enum_case(&self) -> Option<&Name> {
+        match self {
+            Value::Enum(object) => Some(&object.0.case),
+            _ => None,
+        }
+    }
+
+    /// The name of the function that the value is, or is a closure of; what that captures is in
+    /// [`fields`](Self::fields).
+    pub fn function_name(&self) -> Option<&Name> {
+        match self {
+            Value::Function(name) => Some(name),
+            Value::Closure(closure) => Some(&closure.0.function),
+            _ => None,
+        }
+    }
+
     /// The tangent of the field of this index, counted from 0, if the value is a tangent with fields: a tuple, or that
     /// of a mutable struct.
     pub fn tangent_field(&self, index: usize) -> Option<Value> {

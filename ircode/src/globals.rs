@@ -59,6 +59,7 @@ pub enum GlobalPart {
 
 /// Why there is no such constant.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum GlobalConstantError {
     /// The elements are not as many as the size says.
     #[error("`{name}` has {}, and {expected} by its size", counted(*.found, "element"))]

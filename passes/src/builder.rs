@@ -88,6 +88,7 @@ static BUILDERS: AtomicU64 = AtomicU64::new(0);
 
 /// Why a function cannot be built.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BuildError {
     /// A statement cannot stand where it was put.
     #[error("{function}: {error}")]

@@ -60,7 +60,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
                 });
             }
             if let Some((rest, more)) = bb.stmt(id).and_then(|stmt| joined_sum(bb, context.module, stmt))
-                && let Some(Stmt::Call(call)) = bb.inst_mut(id).map(|inst| &mut inst.stmt)
+                && let Some(Stmt::Call(call)) = bb.stmt_mut(id)
             {
                 *call = CallNode {
                     callee: Operand::global("Base", "add_int"),

@@ -275,7 +275,7 @@ impl Threader<'_> {
             };
             for edge in edges {
                 let read = bb.insert_before_terminator(edge, get()).ok()?;
-                if let Some(Stmt::Phi(phi)) = bb.inst_mut(user).map(|inst| &mut inst.stmt) {
+                if let Some(Stmt::Phi(phi)) = bb.stmt_mut(user) {
                     for entry in phi.entries.iter_mut().filter(|entry| entry.edge == edge) {
                         entry.value = Some(Operand::Value(read));
                     }
@@ -322,14 +322,14 @@ impl Threader<'_> {
                 }
                 value => value.clone(),
             };
-            if let Some(Stmt::Phi(node)) = bb.inst_mut(phi).map(|inst| &mut inst.stmt) {
+            if let Some(Stmt::Phi(node)) = bb.stmt_mut(phi) {
                 node.entries.push(PhiEntry { edge: new, value });
             }
         }
         let gone = |edge: &BlockId| way.binary_search_by_key(edge, |(pred, _)| *pred).is_ok();
         let phis: Vec<InstId> = bb.phi_nodes(block).map(|(id, _)| id).collect();
         for phi in phis {
-            if let Some(Stmt::Phi(node)) = bb.inst_mut(phi).map(|inst| &mut inst.stmt) {
+            if let Some(Stmt::Phi(node)) = bb.stmt_mut(phi) {
                 node.entries.retain(|entry| !gone(&entry.edge));
             }
         }

@@ -74,7 +74,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
                     || converts(module, bb, primitive, args)
                     || primitive.scope == Scope::Arrays && !args.iter().any(|arg| may_be_array(bb, module, arg))
                     // An array of these elements, `T[a, b]`.
-                    || primitive.name == "getindex" && args.first().is_some_and(|of| module.named_type(of).is_some())
+                    || primitive.name == "getindex" && args.first().is_some_and(|of| is_type(module, bb, of))
                     // Elements at several places.
                     || indices(primitive, args).iter().any(|index| is_several(module, bb, index))
                     || lacks_rule(module, bb, &rules, primitive, args)
@@ -98,7 +98,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     }
     let changed = !linked.is_empty();
     for (id, callee) in linked {
-        match bb.inst_mut(id).map(|inst| &mut inst.stmt) {
+        match bb.stmt_mut(id) {
             Some(Stmt::Invoke(invoke)) => invoke.callee = callee,
             Some(Stmt::Call(call)) => call.callee = callee,
             _ => {}
@@ -139,6 +139,11 @@ pub(crate) fn function_called(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Opti
 /// The type of an operand, also of one that names a global constant.
 pub(crate) fn type_of(module: &Module<BBCode>, bb: &BBCode, operand: &Operand<Ids>) -> Type {
     module.type_of_global(operand).cloned().unwrap_or_else(|| bb.operand_type(operand))
+}
+
+/// Whether an operand is a type.
+fn is_type(module: &Module<BBCode>, bb: &BBCode, operand: &Operand<Ids>) -> bool {
+    module.named_type(operand).is_some() || matches!(type_of(module, bb, operand), Type::TypeOf(_))
 }
 
 /// Whether this is an object that is known by its text, as `Colon()`, which no primitive knows.

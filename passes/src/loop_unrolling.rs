@@ -363,7 +363,7 @@ impl Counted {
             // Which way it goes is known, so that the other one goes away.
             let condition = Constant::from(Scalar::Bool(self.exit.stays != is_last));
             if let Some((id, _)) = bb.terminator(round.block(self.exit.block))
-                && let Some(Stmt::GotoIfNot(goto)) = bb.inst_mut(id).map(|inst| &mut inst.stmt)
+                && let Some(Stmt::GotoIfNot(goto)) = bb.stmt_mut(id)
             {
                 goto.cond = Operand::Constant(condition);
             }

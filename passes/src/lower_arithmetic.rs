@@ -127,7 +127,7 @@ fn construct(bb: &mut BBCode, id: InstId, value: &Operand<Ids>, ty: ScalarType) 
 
 fn convert_stored(bb: &mut BBCode, id: InstId, value: &Operand<Ids>, ty: ScalarType) -> Result<(), bbcode::EditError> {
     let float = promote(bb, id, value, ty)?;
-    if let Some(Stmt::Call(call)) = bb.inst_mut(id).map(|inst| &mut inst.stmt)
+    if let Some(Stmt::Call(call)) = bb.stmt_mut(id)
         && let Some(stored) = call.args.get_mut(1)
     {
         *stored = float;

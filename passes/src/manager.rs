@@ -250,6 +250,23 @@ impl<'o> PassManager<'o> {
         PassManager { passes: passes.into_iter().map(Entry::from).collect(), ..PassManager::default() }
     }
 
+    /// Runs one more pass, behind those that there are, also behind [one of your own](Self::function_pass).
+    ///
+    /// ```
+    /// use passes::{PassManager, find_pass};
+    ///
+    /// let manager = PassManager::default()
+    ///     .module_pass("mine", |_, _| Ok(false))
+    ///     .pass(find_pass("dead-code")?)
+    ///     .pass(find_pass("simplify-cfg")?);
+    /// assert!(format!("{manager:?}").contains(r#"["mine", "dead-code", "simplify-cfg"]"#));
+    /// # Ok::<(), passes::NoSuchPass>(())
+    /// ```
+    pub fn pass(mut self, pass: &'static Pass) -> Self {
+        self.passes.push(Entry::from(pass));
+        self
+    }
+
     /// Runs a pass of your own on each function, behind those that there are. It may have a state, as it is any
     /// closure, and returns whether it changed anything. `name` is what steps and errors call it, also those that come
     /// from an edit by `?`.
@@ -338,13 +355,13 @@ impl<'o> PassManager<'o> {
         }
         let mut passes = std::mem::take(&mut self.passes);
         let changed =
-            passes.iter_mut().try_fold(false, |changed, pass| Ok(changed | self.pass(module, pass, function)?));
+            passes.iter_mut().try_fold(false, |changed, pass| Ok(changed | self.run_one(module, pass, function)?));
         self.passes = passes;
         changed
     }
 
     /// Runs one pass, on all that it is to work on.
-    fn pass(&mut self, module: &mut Module<BBCode>, pass: &mut Entry<'o>, function: Option<&Name>) -> PassResult {
+    fn run_one(&mut self, module: &mut Module<BBCode>, pass: &mut Entry<'o>, function: Option<&Name>) -> PassResult {
         match &mut pass.work {
             Work::Module(run) => self.step(module, pass.name, None, |module| run(module, function)),
             Work::Functions(run) => {

@@ -192,7 +192,7 @@ fn insert_phis(bb: &mut BBCode, graph: &BlockGraph, slots: &Slots, contents: &Co
             entries.push(PhiEntry { edge, value: operand(&content, &inserted) });
         }
         if let Some(inst) = inserted[number]
-            && let Some(Stmt::Phi(node)) = bb.inst_mut(inst).map(|inst| &mut inst.stmt)
+            && let Some(Stmt::Phi(node)) = bb.stmt_mut(inst)
         {
             node.entries = entries;
         }

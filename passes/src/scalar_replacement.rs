@@ -244,7 +244,7 @@ impl Rewriter<'_, '_> {
                 };
                 parts.push(PhiEntry { edge, value });
             }
-            if let Some(Stmt::Phi(phi)) = bb.inst_mut(new).map(|inst| &mut inst.stmt) {
+            if let Some(Stmt::Phi(phi)) = bb.stmt_mut(new) {
                 phi.entries = parts.into();
             }
         }

@@ -346,7 +346,7 @@ fn merge_chains(bb: &mut BBCode) -> bool {
                 let _ = bb.remove_unchecked(id);
             }
             // The blocks are there, and the chain so far ends in a goto or in nothing.
-            let _ = bb.append_block(start, next);
+            let _ = bb.append_block_unchecked(start, next);
             head.insert(next, start);
             at = next;
         }
@@ -389,7 +389,7 @@ fn rename_phi_edges(bb: &mut BBCode, head: &HashMap<BlockId, BlockId>) {
     for block in blocks {
         let phis: Vec<InstId> = bb.phi_nodes(block).map(|(id, _)| id).collect();
         for phi in phis {
-            if let Some(Stmt::Phi(phi)) = bb.inst_mut(phi).map(|inst| &mut inst.stmt) {
+            if let Some(Stmt::Phi(phi)) = bb.stmt_mut(phi) {
                 for entry in &mut phi.entries {
                     if let Some(&start) = head.get(&entry.edge) {
                         entry.edge = start;

@@ -103,7 +103,7 @@ fn steps(x: &Scalar) -> impl Iterator<Item = f64> {
 /// The value at arguments that stay as they are, whatever the function writes into them.
 fn value_at(module: &Module<IRCode>, name: &str, args: &[Value], limits: Limits) -> Result<Value, RunError> {
     let mut machine = Machine::with_limits(module, limits);
-    let copies = machine.copies(args).map_err(|kind| RunError { kind, trace: Vec::new() })?;
+    let copies = machine.copies(args).map_err(RunError::from)?;
     machine.call(name, &copies)
 }
 

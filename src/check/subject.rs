@@ -92,7 +92,7 @@ fn in_fields_of(machine: &Machine<'_>, shadow: Value, declared: &Tangent) -> Res
 }
 
 fn shape_error(error: exec::ValueError) -> GradientError {
-    run_error(RunErrorKind::Unsupported(format!("a tangent of another shape ({error})")))
+    run_error(RunErrorKind::BadValue(format!("a tangent is of another shape than its value: {error}")))
 }
 
 impl<'s> Subject<'s> {
@@ -241,7 +241,7 @@ impl<'s> Subject<'s> {
         self.machine().with_floats(&self.zeros, unit).map_err(run_error)
     }
 
-    fn floats(&self, tangents: &[Value]) -> Result<Vec<f64>, GradientError> {
+    pub(super) fn floats(&self, tangents: &[Value]) -> Result<Vec<f64>, GradientError> {
         tangent_floats(&self.args, &self.zeros, tangents).map_err(shape_error)
     }
 

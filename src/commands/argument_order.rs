@@ -123,7 +123,7 @@ fn score(input: &Input, order: &Order, values: &[&Json]) -> Option<Score> {
     }
     let types = passes::argument_types(&input.module, function);
     let machine = Machine::new(&input.module);
-    let fits = |(json, ty): (&&Json, &Type)| machine.value_from_json(&input.module, json, ty).is_ok();
+    let fits = |(json, ty): (&&Json, &Type)| machine.value_from_json(json, ty).is_ok();
     if !values.iter().zip(&types).all(fits) {
         return None;
     }

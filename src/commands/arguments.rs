@@ -157,10 +157,10 @@ impl CallOptions {
                 _ => &ty.widened().unwrap_or_else(|| ty.clone()),
             };
             let declared = function_types.get(index + 1).is_some_and(|ty| !ty.is_unknown());
-            let value = machine.value_from_json(&input.module, json, ty).or_else(|problem| match declared {
+            let value = machine.value_from_json(json, ty).or_else(|problem| match declared {
                 true => Err(problem),
                 // What the uses show is a guess where they do not show the width.
-                false => machine.value_from_json(&input.module, json, &Type::Untyped),
+                false => machine.value_from_json(json, &Type::Untyped),
             });
             match value {
                 Ok(value) => converted.push(value),

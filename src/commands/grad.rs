@@ -50,7 +50,7 @@ pub(crate) struct Grad {
     #[arg(long)]
     json: bool,
     /// Check the derivative: against central differences and forward mode, and what it does to memory. Fail if
-    /// something is not right.
+    /// something is not right. The interpreter does that, whatever --engine says.
     #[arg(long)]
     check: bool,
     /// Count what the function and its gradient do: statements executed, values saved, objects made, memory taken; and

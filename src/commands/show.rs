@@ -140,6 +140,9 @@ pub(crate) fn shown(input: &mut Input, form: Form, style: Style) -> Result<Strin
             "in `{name}`: the blocks do not hold each statement once; `--as json` shows it, `bbkit verify` says where"
         ));
     }
+    if style != Style::Julia && !matches!(form, Form::Ircode | Form::Html) {
+        return fail("--style is the manner of a listing of IRCode, and of a page: this form has none");
+    }
     Ok(match form {
         Form::Ircode => match (input.module.functions(), style) {
             // A listing without header is printed without one.

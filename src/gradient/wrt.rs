@@ -5,7 +5,7 @@ use exec::Value;
 use ircode::tangents::TangentTypes;
 use ircode::{Function, Module, Name, Type, TypeKind};
 
-/// There is nothing of this name to differentiate with respect to.
+/// There is nothing of this name to differentiate with respect to, or it is named twice.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{wrt}: {message}")]
 pub struct WrtError {
@@ -52,7 +52,15 @@ pub(super) fn selected(
     function: &Function<BBCode>,
     wrt: &[String],
 ) -> Result<Vec<Selected>, WrtError> {
-    wrt.iter().map(|wrt| find(module, function, wrt)).collect()
+    let mut all: Vec<Selected> = Vec::with_capacity(wrt.len());
+    for wrt in wrt {
+        let found = find(module, function, wrt)?;
+        if all.iter().any(|other| other.shown == found.shown) {
+            return Err(WrtError { wrt: wrt.clone(), message: "it is named twice".into() });
+        }
+        all.push(found);
+    }
+    Ok(all)
 }
 
 fn find(module: &Module<BBCode>, function: &Function<BBCode>, wrt: &str) -> Result<Selected, WrtError> {

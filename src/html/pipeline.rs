@@ -12,8 +12,9 @@ use super::graph;
 use super::listing::{Listing, Manner};
 use super::page::{Item, Page, graph_panel, listing_panel, panels, rows_panel, shown_name};
 
-/// Records what each step of a [`PassManager`](passes::PassManager) changes, for a page that shows it: before and after
-/// side by side, with the control-flow graph after.
+/// Records what each step of a [`PassManager`](passes::PassManager) changes, or what is changed
+/// [by hand](Self::record_change), for a page that shows it: before and after side by side, with the control-flow graph
+/// after.
 ///
 /// Beside the page so far, which has what was changed and no more, one copy of the program is held.
 ///
@@ -66,31 +67,69 @@ impl PipelineRecorder {
     /// Records a step, after which the program is `module`: to be called by
     /// [`PassManager::on_step`](passes::PassManager::on_step).
     pub fn record(&mut self, step: &Step, module: &Module<BBCode>) {
-        let changed: Vec<&Function<BBCode>> = match (&step.function, step.changed) {
+        let changed = match (&step.function, step.changed) {
             (_, false) => Vec::new(),
             (Some(name), true) => module.function(name).into_iter().collect(),
-            (None, true) => {
-                let same = |function: &Function<BBCode>| {
-                    self.before.function(&function.name).is_some_and(|old| is_same(old, function))
-                };
-                module.functions().iter().filter(|function| !same(function)).collect()
-            }
+            (None, true) => self.changed_functions(module),
         };
+        let name = format!("{}. {}", step.number, step.pass);
         let on = step.function.as_ref().map_or("the module", |name| shown_name(name));
-        let heading_text = format!("{}. {} on {on}", step.number, step.pass);
+        self.add(&name, Some(on), &changed, module, step.skipped);
+    }
+
+    /// Records what was changed by hand since the last record, or since the start, after which the program is `module`.
+    /// `name` says what was done.
+    ///
+    /// ```
+    /// use bbkit::html::PipelineRecorder;
+    ///
+    /// let parsed = ircode::parse_module("
+    /// function same(x::Float64)::Float64
+    /// 1 ─ return x
+    /// end
+    /// ")?;
+    /// let mut module = bbkit::to_bbcode(&parsed.module)?;
+    /// let mut recorder = PipelineRecorder::new("same.ir", &module);
+    /// let body = module.body_mut("same").ok_or("no such function")?;
+    /// let last = body.entry().and_then(|entry| body.last_inst(entry)).ok_or("no statements")?;
+    /// body.split_block(last)?;
+    /// recorder.record_change("split the block", &module);
+    /// let page = recorder.finish();
+    /// assert!(page.contains("1 → 2 blocks"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn record_change(&mut self, name: &str, module: &Module<BBCode>) {
+        self.add(name, None, &self.changed_functions(module), module, false);
+    }
+
+    /// The functions that are not as they were recorded last.
+    fn changed_functions<'m>(&self, module: &'m Module<BBCode>) -> Vec<&'m Function<BBCode>> {
+        let same = |function: &Function<BBCode>| {
+            self.before.function(&function.name).is_some_and(|old| is_same(old, function))
+        };
+        module.functions().iter().filter(|function| !same(function)).collect()
+    }
+
+    /// Adds an entry for what changed these functions of the module. `on` is what it ran on.
+    fn add(
+        &mut self,
+        name: &str,
+        on: Option<&str>,
+        changed: &[&Function<BBCode>],
+        module: &Module<BBCode>,
+        skipped: bool,
+    ) {
+        let heading_text = on.map_or_else(|| name.to_string(), |on| format!("{name} on {on}"));
+        let prefix = on.map(|on| format!("{on} · ")).unwrap_or_default();
         if changed.is_empty() {
-            let what = if step.skipped { "left out" } else { "nothing changed" };
-            let item = Item {
-                name: &format!("{}. {}", step.number, step.pass),
-                detail: &format!("{on} · {what}"),
-                class: if step.skipped { "skipped" } else { "unchanged" },
-            };
-            self.page.add(&item, &heading_text, what, "");
+            let what = if skipped { "left out" } else { "nothing changed" };
+            let class = if skipped { "skipped" } else { "unchanged" };
+            self.page.add(&Item { name, detail: &format!("{prefix}{what}"), class }, &heading_text, what, "");
             return;
         }
         let mut content = String::new();
         let (mut counts, mut old_counts) = ((0, 0), (0, 0));
-        for function in &changed {
+        for function in changed {
             let old = self.before.function(&function.name);
             counts = (counts.0 + function.body.inst_count(), counts.1 + function.body.block_count());
             if let Some(old) = old {
@@ -105,15 +144,10 @@ impl PipelineRecorder {
         };
         let statements = from_to(old_counts.0, counts.0, "statement");
         let facts = format!("{statements} · {}", from_to(old_counts.1, counts.1, "block"));
-        let item = Item {
-            name: &format!("{}. {}", step.number, step.pass),
-            detail: &format!("{on} · {statements}"),
-            class: "changed",
-        };
+        let item = Item { name, detail: &format!("{prefix}{statements}"), class: "changed" };
         self.page.add(&item, &heading_text, &facts, &content);
-        let changed: Vec<Function<BBCode>> = changed.into_iter().cloned().collect();
         for function in changed {
-            self.before.replace_function(function);
+            self.before.replace_function((*function).clone());
         }
     }
 

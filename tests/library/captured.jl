@@ -192,3 +192,39 @@ function summed_where_thrown(x)
 end
 @case("captured_where_thrown", x -> summed_where_thrown(x), v)
 @case("product_of_a_view", x -> sum(cumprod(view(x, 1:3))) + sum(cumsum(view(x, 2:3)) .* x[1:2]), v)
+
+# A variable of a closure that is one of the function around it, too, which has what the closure gives.
+function mean_and_variance(x)
+    stats(v) = (m = sum(v) / length(v); (m, sum(abs2, v .- m)))
+    m, s = stats(x)
+    return m * s
+end
+@case("captured_what_its_closure_gives", x -> mean_and_variance(x), v)
+function products_so_far(x)
+    a = one(eltype(x))
+    times(y) = (a = a * y; a)
+    a = times(x[1])
+    a = times(x[2])
+    return a + x[1]
+end
+@case("captured_what_was_accumulated", x -> products_so_far(x), v)
+function shifted_log_sum(x)
+    largest(v) = (m = v[1]; for t in v; t > m && (m = t); end; m)
+    m = largest(x)
+    return log(sum(exp.(x .- m))) + m
+end
+@case("captured_largest", x -> shifted_log_sum(x), v)
+
+# Of a captured variable only the type of its elements is asked for.
+struct OfPoint{T}
+    x::T
+    y::T
+end
+function points_of_the_type_of_others(x)
+    points = [OfPoint(t, 2t) for t in x]
+    points = reverse(points)
+    build(others) = (made = eltype(points)[]; foreach(p -> push!(made, p), others); made)
+    made = build(points)
+    return made[1].x * made[2].y
+end
+@case("captured_for_its_type", x -> points_of_the_type_of_others(x), v)

@@ -7,8 +7,9 @@ use crate::error::EditError;
 use crate::ids::{Ids, InstId};
 
 impl BBCode {
-    /// Adds an argument behind the others, and returns its name. Calls of the function have to give it one more. Where
-    /// a [`Function`] is around the code, the free function [`add_argument`] keeps its names of arguments true.
+    /// Adds an argument behind the others, and returns its name: `_2` where there is none yet, as `_1` is the function
+    /// itself. Calls of the function have to give it one more. Where a [`Function`] is around the code, the free
+    /// function [`add_argument`] keeps its names of arguments true.
     ///
     /// ```
     /// use bbcode::BBCode;
@@ -16,11 +17,19 @@ impl BBCode {
     ///
     /// let mut bb = BBCode::new(vec![Type::function("f"), Type::FLOAT64]);
     /// assert_eq!(bb.add_argument(Type::INT64), Argument(3));
-    /// assert_eq!(bb.argtypes.len(), 3);
+    /// assert_eq!(BBCode::new(vec![]).add_argument(Type::INT64), Argument(2));
     /// ```
     pub fn add_argument(&mut self, ty: Type) -> Argument {
+        self.name_function_itself();
         self.argtypes.push(ty);
         Argument::from_index(self.argtypes.len() - 1)
+    }
+
+    /// Code may leave out all types of arguments, that of the function itself, too.
+    fn name_function_itself(&mut self) {
+        if self.argtypes.is_empty() {
+            self.argtypes.push(Type::Untyped);
+        }
     }
 
     /// Removes an argument that nobody uses, and returns its type. Arguments are named by position, so those behind it
@@ -100,10 +109,7 @@ pub fn add_argument(function: &mut Function<BBCode>, name: Option<Name>, ty: Typ
     if let Some(taken) = name.as_ref().filter(|name| function.parameters.iter().flatten().any(|other| other == *name)) {
         return Err(EditError::ArgumentNameTaken(taken.clone()));
     }
-    // Code may leave out all types of arguments, that of the function itself, too.
-    if function.body.argtypes.is_empty() {
-        function.body.argtypes.push(Type::Untyped);
-    }
+    function.body.name_function_itself();
     let count = function.body.argtypes.len();
     let index = if function.varargs && count > 1 { count - 1 } else { count };
     let added = Argument::from_index(index);

@@ -341,7 +341,7 @@ impl BBCode {
             }
             self.remove_unchecked(id)?;
         }
-        self.append_block(into, block)?;
+        self.append_block_unchecked(into, block)?;
         for succ in succs {
             self.rename_incoming(succ, block, into);
         }

@@ -1,6 +1,7 @@
 //! Redirecting edges.
 
 use ircode::{Operand, PhiEntry, Stmt};
+use slotmap::SecondaryMap;
 
 use crate::code::BBCode;
 use crate::error::EditError;
@@ -79,29 +80,41 @@ impl BBCode {
         }
         self.checked(|bb| {
             bb.ensure_phis_named();
-            let already = bb.successors(from).contains(&new);
-            bb.retarget(from, old, new);
-            bb.for_each_phi_mut(old, |_, phi| phi.entries.retain(|entry| entry.edge != from));
+            let mut given: SecondaryMap<InstId, &Operand<Ids>> = SecondaryMap::new();
             for (phi, value) in values {
-                let node = bb.phi_nodes(new).find(|(id, _)| id == phi).and_then(|(_, inst)| inst.stmt.as_phi());
-                let node = node.ok_or(EditError::NotAPhi { inst: *phi, block: new })?;
-                if values.iter().any(|(other, known)| other == phi && known != value) {
-                    return Err(EditError::AlreadyAnEdge { from, to: new });
+                let is_there =
+                    bb.block_of(*phi) == Some(new) && bb.stmt(*phi).is_some_and(|stmt| stmt.as_phi().is_some());
+                if !is_there {
+                    return Err(EditError::NotAPhi { inst: *phi, block: new });
                 }
-                let taken = node.entries.iter().find(|entry| entry.edge == from).map(|entry| entry.value.as_ref());
-                // φs do not tell two edges from one block apart.
-                if already && taken != Some(Some(value)) {
+                if given.insert(*phi, value).is_some_and(|other| other != value) {
                     return Err(EditError::AlreadyAnEdge { from, to: new });
                 }
             }
+            let already = bb.successors(from).contains(&new);
             if already {
+                // φs do not tell two edges from one block apart.
+                let takes = |phi: InstId, value: &Operand<Ids>| {
+                    let phi = bb.stmt(phi).and_then(Stmt::as_phi);
+                    let entry = phi.and_then(|phi| phi.entries.iter().find(|entry| entry.edge == from));
+                    entry.is_some_and(|entry| entry.value.as_ref() == Some(value))
+                };
+                if !given.iter().all(|(phi, value)| takes(phi, value)) {
+                    return Err(EditError::AlreadyAnEdge { from, to: new });
+                }
+            }
+            if old == new {
                 return Ok(());
             }
             let mut missing = None;
-            bb.for_each_phi_mut(new, |id, phi| match values.iter().find(|(phi, _)| *phi == id) {
-                Some((_, value)) => phi.entries.push(PhiEntry { edge: from, value: Some(value.clone()) }),
-                None => missing = missing.or(Some(id)),
-            });
+            if !already {
+                bb.for_each_phi_mut(new, |id, phi| match given.get(id) {
+                    Some(&value) => phi.entries.push(PhiEntry { edge: from, value: Some(value.clone()) }),
+                    None => missing = missing.or(Some(id)),
+                });
+            }
+            bb.retarget(from, old, new);
+            bb.for_each_phi_mut(old, |_, phi| phi.entries.retain(|entry| entry.edge != from));
             match missing {
                 Some(phi) => Err(EditError::MissingPhiValue { phi, edge: from }),
                 None => Ok(()),

@@ -160,7 +160,8 @@ impl BBCode {
             let mismatch = known(ty) && given != *ty && (known(&given) || given == Type::Any);
             if mismatch {
                 return refuse(format!(
-                    "argument {number} is {}, but the function takes {}",
+                    "argument {} is {}, but the function takes {}",
+                    Argument::from_index(number),
                     with_article(given),
                     with_article(ty)
                 ));

@@ -120,7 +120,7 @@ impl BBCode {
                 Some(Operand::Value(joined))
             };
             entries.insert(0, PhiEntry { edge: new, value });
-            if let Some(Stmt::Phi(phi)) = self.inst_mut(id).map(|inst| &mut inst.stmt) {
+            if let Some(Stmt::Phi(phi)) = self.stmt_mut(id) {
                 phi.entries = entries.into();
             }
         }

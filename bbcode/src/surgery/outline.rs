@@ -469,7 +469,7 @@ impl BBCode {
             }
         });
         for ((id, _), part) in exit_phis.iter().zip(parts.iter().skip(plan.outputs.len())) {
-            if let Some(Stmt::Phi(phi)) = self.inst_mut(*id).map(|inst| &mut inst.stmt) {
+            if let Some(Stmt::Phi(phi)) = self.stmt_mut(*id) {
                 phi.entries.retain(|entry| !plan.inside.contains(&entry.edge));
                 phi.entries.push(PhiEntry { edge: before, value: Some(part.clone()) });
             }

@@ -198,7 +198,7 @@ impl BBCode {
             let mut users = self.users(old);
             users.dedup();
             for user in users.into_iter().filter(|user| !copy.insts.contains(*user)) {
-                if let Some(Stmt::PhiC(phic)) = self.inst_mut(user).map(|inst| &mut inst.stmt) {
+                if let Some(Stmt::PhiC(phic)) = self.stmt_mut(user) {
                     phic.values.push(Operand::Value(new));
                 }
             }

@@ -74,9 +74,9 @@ impl Machine<'_> {
     /// let module = parse_module(text)?.module;
     /// let machine = Machine::new(&module);
     /// let of_type = Type::parse("Vector{Point}");
-    /// let value = machine.value_from_json(&module, &serde_json::from_str(r#"[[1, 2], {"n": 4, "x": 3}]"#)?, &of_type)?;
+    /// let value = machine.value_from_json(&serde_json::from_str(r#"[[1, 2], {"n": 4, "x": 3}]"#)?, &of_type)?;
     /// assert_eq!(value.to_string(), "[Point(1.0, 2), Point(3.0, 4)]");
-    /// let error = machine.value_from_json(&module, &serde_json::from_str("[[1, 2.5]]")?, &of_type).unwrap_err();
+    /// let error = machine.value_from_json(&serde_json::from_str("[[1, 2.5]]")?, &of_type).unwrap_err();
     /// assert_eq!(error.to_string(), "[1].n: 2.5 is no Int64");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -84,9 +84,9 @@ impl Machine<'_> {
     /// # Errors
     ///
     /// [`ValueError`]: where in the value, what the JSON is there, and what was expected.
-    pub fn value_from_json(&self, module: &Module<IRCode>, json: &Json, ty: &Type) -> Result<Value> {
+    pub fn value_from_json(&self, json: &Json, ty: &Type) -> Result<Value> {
         match (json, ty) {
-            (_, Type::Union(members)) => self.member_from_json(module, json, members),
+            (_, Type::Union(members)) => self.member_from_json(json, members),
             (Json::Null, Type::Nothing) => Ok(Value::Nothing),
             (Json::Null, ty) if ty.is_unknown() => Ok(Value::Nothing),
             (Json::Bool(value), Type::Scalar(ScalarType::Bool)) => Ok(Value::from(*value)),
@@ -102,6 +102,8 @@ impl Machine<'_> {
             (Json::String(text), Type::String) => Ok(Value::String(text.as_str().into())),
             (Json::String(text), Type::Symbol) => Ok(Value::Symbol(text.as_str().into())),
             (Json::String(text), Type::Function(name)) if text == name.as_str() => Ok(Value::Function(name.clone())),
+            // An argument of which inference knows which function it is.
+            (Json::String(text), ty) if ty.known_function() == Some(text) => Ok(Value::Function(text.as_str().into())),
             (Json::String(text), ty) if ty.is_unknown() => Ok(match text_as(text, ScalarType::Float64) {
                 Some(value) if matches!(text.as_str(), "NaN" | "Infinity" | "-Infinity") => value,
                 _ => Value::String(text.as_str().into()),
@@ -117,45 +119,45 @@ impl Machine<'_> {
                     .into());
                 }
                 let values = elements.iter().zip(types.iter()).enumerate().map(|(at, (json, ty))| {
-                    let value = self.value_from_json(module, json, ty);
+                    let value = self.value_from_json(json, ty);
                     value.map_err(|error| error.inside(format_args!(".{}", at + 1)))
                 });
                 Ok(self.tuple(values.collect::<Result<_>>()?)?)
             }
             (Json::Array(_) | Json::Object(_), Type::NamedTuple(fields)) => {
-                let values = self.fields_from_json(module, json, ty, fields)?;
+                let values = self.fields_from_json(json, ty, fields)?;
                 Ok(self.named_tuple_of(fields, values)?)
             }
-            (Json::Array(_), Type::Array(array)) => self.array_from_json(module, json, &array.element, array.rank),
+            (Json::Array(_), Type::Array(array)) => self.array_from_json(json, &array.element, array.rank),
             (Json::Array(_) | Json::Object(_), Type::Ref(element)) => {
                 let fields = [(Name::from("x"), (**element).clone())];
-                Ok(self.structure(ty, self.fields_from_json(module, json, ty, &fields)?)?)
+                Ok(self.structure(ty, self.fields_from_json(json, ty, &fields)?)?)
             }
-            (json, Type::Closure(_)) => self.closure_from_json(module, json, ty),
-            (Json::Array(elements), ty) if ty.is_unknown() => self.untyped_array(module, elements),
+            (json, Type::Closure(_)) => self.closure_from_json(json, ty),
+            (Json::Array(elements), ty) if ty.is_unknown() => self.untyped_array(elements),
             (Json::Object(members), ty) if ty.is_unknown() && members.contains_key(FUNCTION) => {
-                self.closure_from_json(module, json, &Type::Any)
+                self.closure_from_json(json, &Type::Any)
             }
             (Json::Object(members), ty) if ty.is_unknown() => {
                 let fields: Vec<(Name, Type)> =
                     members.keys().map(|name| (name.as_str().into(), Type::Untyped)).collect();
-                let values = self.fields_from_json(module, json, ty, &fields)?;
+                let values = self.fields_from_json(json, ty, &fields)?;
                 Ok(self.named_tuple(fields.into_iter().map(|(name, _)| name).collect(), values)?)
             }
-            (_, Type::Named(name)) => match module.type_def(name).map(|def| &def.kind) {
+            (_, Type::Named(name)) => match self.module.type_def(name).map(|def| &def.kind) {
                 Some(TypeKind::Struct { fields, .. }) => {
-                    if let Some((class, json)) = of_class(module, name, json, fields) {
-                        return self.value_from_json(module, json, &class);
+                    if let Some((class, json)) = of_class(self.module, name, json, fields) {
+                        return self.value_from_json(json, &class);
                     }
-                    Ok(self.structure(ty, self.fields_from_json(module, json, ty, fields)?)?)
+                    Ok(self.structure(ty, self.fields_from_json(json, ty, fields)?)?)
                 }
-                Some(TypeKind::Enum { cases }) => self.case_from_json(module, json, ty, cases),
+                Some(TypeKind::Enum { cases }) => self.case_from_json(json, ty, cases),
                 None if json.is_object() => {
                     Err(format!("an object cannot be {}: the module declares no struct of that name", with_article(ty))
                         .into())
                 }
                 // An abstract type, such as Real: what the JSON is by itself, if that is one.
-                None => match self.value_from_json(module, json, &Type::Untyped) {
+                None => match self.value_from_json(json, &Type::Untyped) {
                     Ok(value) if isa(&value, ty) => Ok(value),
                     _ => Err(format!("{} cannot be {}", kind_of(json), with_article(ty)).into()),
                 },
@@ -166,16 +168,16 @@ impl Machine<'_> {
     }
 
     /// The first member of a union that fits.
-    fn member_from_json(&self, module: &Module<IRCode>, json: &Json, members: &[Type]) -> Result<Value> {
+    fn member_from_json(&self, json: &Json, members: &[Type]) -> Result<Value> {
         // Of several number types, the one that the number has by itself.
-        if let (Json::Number(_), Ok(value)) = (json, self.value_from_json(module, json, &Type::Untyped))
+        if let (Json::Number(_), Ok(value)) = (json, self.value_from_json(json, &Type::Untyped))
             && members.contains(&value.type_of())
         {
             return Ok(value);
         }
         let mut errors = Vec::new();
         for member in members {
-            match self.value_from_json(module, json, member) {
+            match self.value_from_json(json, member) {
                 Ok(value) => return Ok(value),
                 Err(error) => errors.push(error.to_string()),
             }
@@ -184,28 +186,16 @@ impl Machine<'_> {
     }
 
     /// The values of fields: a list of all in order, or an object by name.
-    fn fields_from_json(
-        &self,
-        module: &Module<IRCode>,
-        json: &Json,
-        ty: &Type,
-        fields: &[(Name, Type)],
-    ) -> Result<Vec<Value>> {
+    fn fields_from_json(&self, json: &Json, ty: &Type, fields: &[(Name, Type)]) -> Result<Vec<Value>> {
         let members = fields_of(json, ty, fields.iter().map(|(name, _)| name))?;
         let values = members.into_iter().zip(fields).map(|(json, (name, ty))| {
-            let value = self.value_from_json(module, json, ty);
+            let value = self.value_from_json(json, ty);
             value.map_err(|error| error.inside(format_args!(".{name}")))
         });
         values.collect()
     }
 
-    fn case_from_json(
-        &self,
-        module: &Module<IRCode>,
-        json: &Json,
-        ty: &Type,
-        cases: &[(Name, Vec<Type>)],
-    ) -> Result<Value> {
+    fn case_from_json(&self, json: &Json, ty: &Type, cases: &[(Name, Vec<Type>)]) -> Result<Value> {
         let (name, payload): (&str, &[Json]) = match json {
             Json::String(name) => (name, &[]),
             Json::Object(members) => match members.iter().next() {
@@ -230,13 +220,13 @@ impl Machine<'_> {
             return Err(format!("the payload of {ty}.{case} has {expected} parts, but {given} are given").into());
         }
         let values = payload.iter().zip(types).enumerate().map(|(at, (json, ty))| {
-            let value = self.value_from_json(module, json, ty);
+            let value = self.value_from_json(json, ty);
             value.map_err(|error| error.inside(format_args!(".{case}.{}", at + 1)))
         });
         Ok(self.enum_case(ty, case, values.collect::<Result<_>>()?)?)
     }
 
-    fn closure_from_json(&self, module: &Module<IRCode>, json: &Json, ty: &Type) -> Result<Value> {
+    fn closure_from_json(&self, json: &Json, ty: &Type) -> Result<Value> {
         let expected = || {
             let expected = format!("it is an object such as {{\"{FUNCTION}\": \"f\", \"{CAPTURED}\": [values]}}");
             ValueError::from(format!("{} cannot be {}: {expected}", kind_of(json), with_article(ty)))
@@ -254,7 +244,7 @@ impl Machine<'_> {
         let function = Name::from(function.as_str());
         let types = self.captured_types(&function, captured.len());
         let types = types.ok_or_else(|| {
-            ValueError::from(match module.parameters_of_function(&function) {
+            ValueError::from(match self.module.parameters_of_function(&function) {
                 Some(parameters) => format!(
                     "{function} has {} parameters, and cannot capture {} of them",
                     parameters.len(),
@@ -264,7 +254,7 @@ impl Machine<'_> {
             })
         })?;
         let values = captured.iter().zip(types).enumerate().map(|(at, (json, ty))| {
-            let value = self.value_from_json(module, json, &ty);
+            let value = self.value_from_json(json, &ty);
             value.map_err(|error| error.inside(format_args!(".{CAPTURED}[{}]", at + 1)))
         });
         let closure = self.closure(&function, values.collect::<Result<_>>()?)?;
@@ -277,14 +267,14 @@ impl Machine<'_> {
         }
     }
 
-    fn array_from_json(&self, module: &Module<IRCode>, json: &Json, element: &Type, rank: u32) -> Result<Value> {
-        let mut read = |json: &Json, _: usize| self.value_from_json(module, json, element);
+    fn array_from_json(&self, json: &Json, element: &Type, rank: u32) -> Result<Value> {
+        let mut read = |json: &Json, _: usize| self.value_from_json(json, element);
         let (dims, values) = elements_of(json, rank as usize, &mut read)?;
         Ok(self.array(element.clone(), dims, values)?)
     }
 
     /// A vector whose element type is that of its elements: floats if one of them is.
-    fn untyped_array(&self, module: &Module<IRCode>, elements: &[Json]) -> Result<Value> {
+    fn untyped_array(&self, elements: &[Json]) -> Result<Value> {
         let is_no_finite = |text: &str| matches!(text, "NaN" | "Infinity" | "-Infinity");
         let is_float = |json: &Json| match json {
             Json::Number(number) => number.to_string().contains(['.', 'e', 'E']),
@@ -301,7 +291,7 @@ impl Machine<'_> {
             _ => Type::Any,
         };
         let values = elements.iter().enumerate().map(|(at, json)| {
-            let value = self.value_from_json(module, json, &element);
+            let value = self.value_from_json(json, &element);
             value.map_err(|error| error.inside(format_args!("[{}]", at + 1)))
         });
         Ok(self.array(element.clone(), vec![elements.len()], values.collect::<Result<_>>()?)?)

@@ -30,7 +30,7 @@ impl Machine<'_> {
     /// let module: Module<IRCode> = Module::new();
     /// let machine = Machine::new(&module);
     /// let ty = Type::parse("Tuple{Int64, Vector{Float64}}");
-    /// let value = machine.value_from_json(&module, &serde_json::from_str("[7, [1, 2]]")?, &ty)?;
+    /// let value = machine.value_from_json(&serde_json::from_str("[7, [1, 2]]")?, &ty)?;
     /// let zero = &machine.zero_tangents(&[value.clone()], &[ty])?[0];
     /// let tangent = machine.tangent_from_json(&serde_json::from_str("[null, [0.5, 1]]")?, &value, zero)?;
     /// assert_eq!(tangent.to_string(), "(nothing, [0.5, 1.0])");

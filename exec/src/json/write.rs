@@ -23,7 +23,7 @@ const MOST: usize = 1 << 24;
 ///
 /// # Errors
 ///
-/// [`RunErrorKind::Unsupported`] for values that have no JSON, and for those that nest too deep or are too large.
+/// [`RunErrorKind::BadValue`] for values that have no JSON, and for those that nest too deep or are too large.
 pub fn value_to_json(value: &Value) -> Result<Json, RunErrorKind> {
     to_json(value, 0, &mut { MOST })
 }
@@ -31,7 +31,7 @@ pub fn value_to_json(value: &Value) -> Result<Json, RunErrorKind> {
 fn to_json(value: &Value, depth: usize, left: &mut usize) -> Result<Json, RunErrorKind> {
     count_part(left)?;
     if depth > MAX_DEPTH {
-        return Err(RunErrorKind::Unsupported(format!("writing a value nested deeper than {MAX_DEPTH}")));
+        return Err(RunErrorKind::BadValue(format!("a value nested deeper than {MAX_DEPTH} is not written as JSON")));
     }
     let mut list = |values: &[Value]| -> Result<Json, RunErrorKind> {
         Ok(Json::Array(values.iter().map(|value| to_json(value, depth + 1, left)).collect::<Result<_, _>>()?))
@@ -77,12 +77,12 @@ fn to_json(value: &Value, depth: usize, left: &mut usize) -> Result<Json, RunErr
         }
         Value::Stack(stack) => list(stack.0.fields.borrow().values())?,
         Value::Memory(memory) => list(memory.0.fields.borrow().values())?,
-        other => return Err(RunErrorKind::Unsupported(format!("writing {other} as JSON"))),
+        other => return Err(RunErrorKind::BadValue(format!("{other} has no JSON form"))),
     })
 }
 
 fn count_part(left: &mut usize) -> Result<(), RunErrorKind> {
-    let too_many = || RunErrorKind::Unsupported(format!("writing a value of more than {MOST} parts"));
+    let too_many = || RunErrorKind::BadValue(format!("a value of more than {MOST} parts is not written as JSON"));
     *left = left.checked_sub(1).ok_or_else(too_many)?;
     Ok(())
 }

@@ -23,7 +23,7 @@ impl Machine<'_> {
     ///
     /// # Errors
     ///
-    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if there are not as many elements as the dimensions
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::BadValue`] if there are not as many elements as the dimensions
     /// say; [`RunErrorKind::ElementType`].
     pub fn array(&self, element: Type, dims: Vec<usize>, elements: Vec<Value>) -> Result<Value, RunErrorKind> {
         self.runtime.filled_array(element, dims, elements).map_err(|fault| self.fatal(fault))
@@ -33,7 +33,7 @@ impl Machine<'_> {
     ///
     /// # Errors
     ///
-    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if the type is no struct with as many fields;
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::BadValue`] if the type is no struct with as many fields;
     /// [`RunErrorKind::ElementType`].
     pub fn structure(&self, ty: &Type, fields: Vec<Value>) -> Result<Value, RunErrorKind> {
         self.runtime.declared_structure(ty, fields).map_err(|fault| self.fatal(fault))
@@ -63,12 +63,13 @@ impl Machine<'_> {
     ///
     /// # Errors
     ///
-    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if there are more of one than of the other.
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::BadValue`] if there are more of one than of the other.
     pub fn named_tuple(&self, names: Vec<Name>, values: Vec<Value>) -> Result<Value, RunErrorKind> {
         if names.len() != values.len() {
-            let what =
-                format!("a named tuple of {} and {}", counted(names.len(), "name"), counted(values.len(), "value"));
-            return Err(RunErrorKind::Unsupported(what));
+            let (names, values) = (counted(names.len(), "name"), counted(values.len(), "value"));
+            return Err(RunErrorKind::BadValue(format!(
+                "a named tuple has as many values as names, not {values} for {names}"
+            )));
         }
         self.runtime.named_tuple(names.into(), values).map_err(|fault| self.fatal(fault))
     }
@@ -77,12 +78,12 @@ impl Machine<'_> {
     ///
     /// # Errors
     ///
-    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if the type is no enum with such a case, or the
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::BadValue`] if the type is no enum with such a case, or the
     /// payload is not what the case has.
     pub fn enum_case(&self, ty: &Type, case: &str, payload: Vec<Value>) -> Result<Value, RunErrorKind> {
-        let shown = format!("the case {case} of {ty} with a payload of {}", payload.len());
+        let shown = format!("{ty} has no case {case} with a payload of {}", counted(payload.len(), "value"));
         let made = self.runtime.enum_case(ty, &case.into(), payload).map_err(|fault| self.fatal(fault))?;
-        made.ok_or(RunErrorKind::Unsupported(shown))
+        made.ok_or(RunErrorKind::BadValue(shown))
     }
 
     /// A closure of a function of the module, or of a primitive, and values of its last parameters.
@@ -107,19 +108,18 @@ impl Machine<'_> {
     ///
     /// # Errors
     ///
-    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if there are not as many types as values, or values
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::BadValue`] if there are not as many types as values, or values
     /// of a type have shadows, and one has none such.
     pub fn zero_tangents(&self, values: &[Value], types: &[Type]) -> Result<Vec<Value>, RunErrorKind> {
         if values.len() != types.len() {
-            let what =
-                format!("the tangents of {} of {}", counted(values.len(), "value"), counted(types.len(), "type"));
-            return Err(RunErrorKind::Unsupported(what));
+            let (values, types) = (counted(values.len(), "value"), counted(types.len(), "type"));
+            return Err(RunErrorKind::BadValue(format!("tangents of {values} need as many types, not {types}")));
         }
         let pairs = values.iter().cloned().zip(types);
         let pairs = pairs.map(|(value, ty)| (value, self.runtime.tangents.of(ty))).collect();
         self.runtime.zero_tangents(pairs).map_err(|fault| match fault {
             Fault::Fatal(RunErrorKind::Operands { .. }) => {
-                RunErrorKind::Unsupported("the tangent of a value that is not of its type".into())
+                RunErrorKind::BadValue("a value, of which the tangent is asked for, is not of the type given".into())
             }
             fault => self.fatal(fault),
         })
@@ -205,13 +205,13 @@ impl Machine<'_> {
                 }
                 Callee::Primitive(primitive) => {
                     let result = self.runtime.call_primitive(primitive, args);
-                    result.map_err(|fault| RunError { kind: self.fatal(fault), trace: Vec::new() })
+                    result.map_err(|fault| self.fatal(fault).into())
                 }
-                _ => Err(RunError { kind: RunErrorKind::UnknownFunction(name.clone()), trace: Vec::new() }),
+                _ => Err(RunErrorKind::UnknownFunction(name.clone()).into()),
             },
             other => {
                 let what = format!("a call of {other}, {}", other.type_of().with_article());
-                Err(RunError { kind: RunErrorKind::Unsupported(what), trace: Vec::new() })
+                Err(RunErrorKind::Unsupported(what).into())
             }
         }
     }
@@ -220,10 +220,10 @@ impl Machine<'_> {
     ///
     /// # Errors
     ///
-    /// [`RunErrorKind::Unsupported`] if there is no such primitive, and what the primitive has against the operands.
+    /// [`RunErrorKind::BadValue`] if there is no such primitive, and what the primitive has against the operands.
     pub fn primitive(&mut self, name: &str, operands: &[Value]) -> Result<Value, RunErrorKind> {
         let Some(primitive) = self.module.primitive(name) else {
-            return Err(RunErrorKind::Unsupported(format!("the primitive {name}, which is not there,")));
+            return Err(RunErrorKind::BadValue(format!("there is no primitive `{name}`")));
         };
         let result = self.runtime.call_primitive(primitive, operands);
         result.map_err(|fault| self.fatal(fault))

@@ -293,7 +293,7 @@ impl Program {
         args: &[Value],
         output: &mut dyn FnMut(&str),
     ) -> Result<Result<Value, (Value, RunError)>, CallError> {
-        let outside = |kind| CallError::Run(RunError { kind, trace: Vec::new() });
+        let outside = |kind: RunErrorKind| CallError::Run(kind.into());
         let entry = self.names.iter().position(|name| name.as_str() == function);
         let entry = entry.and_then(|entry| self.finished.entries.get(entry));
         let entry = entry.ok_or_else(|| outside(RunErrorKind::NoSuchFunction(function.into())))?;

@@ -2,7 +2,7 @@
 
 use super::cthulhu::Menu;
 use super::declaration::starts_declaration;
-use super::decoration::{Decoration, decoration};
+use super::decoration::{Decoration, decoration, variable};
 use super::enclosed::Enclosed;
 use super::page::{is_part_of_listing, margin, starts_block, with_comments};
 
@@ -46,6 +46,7 @@ pub(super) fn without_words(text: &str) -> Option<String> {
 fn kinds(text: &str) -> Vec<Line> {
     // In a table of variables, or a declaration.
     let (mut table, mut declaration) = (false, false);
+    let mut behind_blank = false;
     let mut menu = Menu::default();
     let kind = |line: &str| {
         let trimmed = line.trim();
@@ -57,9 +58,12 @@ fn kinds(text: &str) -> Vec<Line> {
             return Line::Start;
         }
         if trimmed.is_empty() || trimmed.starts_with('#') {
-            table &= !trimmed.is_empty();
+            behind_blank = trimmed.is_empty();
             return Line::Blank;
         }
+        // Some pages put an empty line between all lines.
+        let is_entry = || line.starts_with(' ') && trimmed.contains("::") && variable(trimmed).is_some();
+        table &= !std::mem::take(&mut behind_blank) || is_entry();
         if let Some(gutter) = margin(line) {
             table = false;
             return if gutter.block == Some(1) { Line::Start } else { Line::Part };

@@ -337,6 +337,7 @@ impl Building {
             return Ok(());
         }
         let id = named(&mut cursor)?;
+        let known = self.scope.slots.as_ref().map(SlotNames::count);
         let (stmt, ty) = match cursor.typed_statement(&mut self.scope) {
             Ok(read) => read,
             Err(error) => {
@@ -354,6 +355,14 @@ impl Building {
         if !cursor.at_end() && !is_aside {
             cursor.skip_spaces();
             let error = cursor.expected("the end of the statement");
+            self.push(stmt, Type::Untyped, &attributes, span);
+            return Err(error);
+        }
+        // Only code without types has statements that are but a name. Here a jump may have been meant.
+        let is_new_name = matches!(stmt, Stmt::Value(_)) && known != self.scope.slots.as_ref().map(SlotNames::count);
+        if is_new_name && id.is_none() && ty.is_none() && attributes.ty.is_none() && self.has_types() {
+            let error =
+                Diagnostic::error(span.clone(), "this is no statement", "a name that is nowhere else, without a type");
             self.push(stmt, Type::Untyped, &attributes, span);
             return Err(error);
         }
@@ -387,6 +396,12 @@ impl Building {
             }
         }
         Ok(())
+    }
+
+    /// Whether a statement so far shows its type.
+    fn has_types(&self) -> bool {
+        let mut stmts = self.stmts.stmts().iter().zip(self.stmts.types());
+        stmts.any(|(stmt, ty)| *ty != Type::Untyped && default_type(stmt).is_none())
     }
 
     /// Julia prints no name for a pending node that is not used: there is one statement more then than numbers. Takes

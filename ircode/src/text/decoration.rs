@@ -121,7 +121,12 @@ pub(super) fn vector_header(line: &str) -> Option<Decoration> {
 /// `name::T` in a table of variables; the type may be missing.
 pub(super) fn variable(line: &str) -> Option<(Name, Type)> {
     let (name, ty) = match find_depth_0(line, "::") {
-        Some(colon) => (line.get(..colon)?, parse_type_in_capitals(line.get(colon + 2..)?)),
+        Some(colon) => {
+            let ty = line.get(colon + 2..)?;
+            let comment =
+                find_depth_0(ty, " #").filter(|&at| ty.get(at + 2..).is_some_and(|rest| rest.starts_with(' ')));
+            (line.get(..colon)?, parse_type_in_capitals(ty.get(..comment.unwrap_or(ty.len()))?.trim_end()))
+        }
         None => (line, Type::Untyped),
     };
     let plain = !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || matches!(c, '│' | '─' | '└' | '┄'));
@@ -146,6 +151,20 @@ mod tests {
         let body = parse_function(&format!("foo (generic function with 1 method)\n{table}{code}")).unwrap().body;
         assert_eq!(body.argtypes.len(), 3);
         assert!(body.to_string().contains("(_2)(_3)"), "{body}");
+    }
+
+    #[test]
+    fn tables_may_have_comments_and_empty_lines() {
+        let code = "1 ─ %1 = Base.getindex(data, n)::Float64\n└──      return %1\n";
+        let listing = |table: &str| parse_function(&format!("{table}\nBody::Float64\n\n{code}")).unwrap();
+        let plain = listing("Variables\n  #self#::Core.Const(f)\n  n::Int64\n  data::Vector{Float64}\n");
+        assert!(plain.body.to_string().contains("(_3, _2)"));
+        for table in [
+            "Variables\n  #self#::Core.Const(f)\n  n::Int64  # so many\n  data::Vector{Float64} # numbers\n",
+            "Variables\n\n  #self#::Core.Const(f)\n\n  n::Int64\n\n  data::Vector{Float64}\n\n",
+        ] {
+            assert_eq!(listing(table), plain, "{table}");
+        }
     }
 
     #[test]

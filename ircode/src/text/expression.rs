@@ -645,7 +645,7 @@ impl<'a> Cursor<'a> {
         if self.starts_with("(") {
             return self.constructed(scope, context, start, &module, &name);
         }
-        if self.text(start..self.at).contains(".var\"")
+        if self.text(start..self.at).contains(".var\"") && self.text(start..self.at).ends_with('"')
             || !module.is_empty() && matches!(context, Context::Expr { quoted: false, .. })
         {
             // A type: a global is printed `Main.:(var"#1#2")`, and quoted inside of expressions.

@@ -95,8 +95,27 @@ impl Cursor<'_> {
             let span = self.span(start, self.at);
             return Err(Diagnostic::error(span, "the brackets of this object do not match", "it does not end"));
         }
+        // In code that is quoted values are named, and not used.
+        if text.starts_with('(') && !text.contains(":(") && names_value(text) {
+            let span = self.span(start, self.at);
+            return Err(Diagnostic::error(span, "this cannot be read", "it names a value, and is no object"));
+        }
         Ok(Operand::Constant(Constant::Text(text.into())))
     }
+}
+
+/// Whether a text names a value, `%1`, outside of strings.
+fn names_value(text: &str) -> bool {
+    let mut is_inside = false;
+    let mut before = ' ';
+    for (c, next) in text.chars().zip(text.chars().skip(1)) {
+        is_inside ^= c == '"' && before != '\\';
+        if !is_inside && c == '%' && next.is_ascii_digit() {
+            return true;
+        }
+        before = c;
+    }
+    false
 }
 
 /// An operator that is an operand itself.
@@ -104,4 +123,57 @@ pub(super) fn operator_alone(rest: &str) -> Option<&str> {
     let op = operator_prefix(rest)?;
     let after = rest.get(op.len()..)?;
     (after.is_empty() || after.starts_with([',', ')', ' ']) || after.starts_with("::")).then_some(op)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::parse_function;
+
+    #[test]
+    fn an_object_ends() {
+        let error = parse_function("1 ─ %1 = (Main.:(f)(1)::Int64\n└──      return %1\n").unwrap_err();
+        assert!(error.to_string().contains("the brackets of this object do not match"), "{error}");
+    }
+
+    #[test]
+    fn objects_print_as_julia_prints_them() {
+        for line in [
+            "invoke $(QuoteNode(Main.Map{typeof(+)}()))(_2::Int64)::Int64",
+            "Core.Compiler.Const(:(Core.throw(%5)), false)",
+        ] {
+            let text = format!("1 ─ %1 = {line}\n└──      return %1\n");
+            let body = parse_function(&text).unwrap().body;
+            assert!(body.to_string().contains(line), "{body}");
+            assert_eq!(parse_function(&body.to_string()).unwrap().body, body);
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_is_an_error() {
+        for line in ["...", "… many computations …", "⋮", "Main.f(%1, ...)"] {
+            let text = format!("1 ─ %1 = Main.f(_2)::Any\n│        {line}\n└──      return %1\n");
+            let error = parse_function(&text).unwrap_err();
+            assert!(error.to_string().contains("a part of the listing is left out here"), "{error}");
+        }
+        let comment = "# 1 ─ %1 = Main.f(_2)::Any\n# ...\n# └──      return %1\n";
+        assert!(parse_function(comment).is_err());
+    }
+
+    #[test]
+    fn what_names_a_value_is_no_object() {
+        for object in ["(%1 .+ _2)", "Main.f((%1 .+ _2))"] {
+            let text = format!("1 ─ %1 = Main.f(_2)::Any\n│   %2 = {object}::Any\n└──      return %2\n");
+            let error = parse_function(&text).unwrap_err();
+            assert!(error.to_string().contains("this cannot be read"), "{error}");
+        }
+        assert!(parse_function("1 ─ %1 = (\"%1\", 2)::Any\n└──      return %1\n").is_ok());
+    }
+
+    #[test]
+    fn what_a_module_without_a_plain_name_has_is_a_global() {
+        let body =
+            |path: &str| parse_function(&format!("1 ─ %1 = Base.getindex({path}, 1)::Any\n└──      return %1\n"));
+        let read = body("Main.var\"workspace#12\".gl").unwrap();
+        assert_eq!(read, body("Main.workspace#12.gl").unwrap());
+    }
 }

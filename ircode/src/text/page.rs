@@ -33,7 +33,7 @@ pub(super) fn listings(text: &str) -> Cow<'_, str> {
 /// What other processes print, without the name that Julia puts before each line of it.
 fn from_workers(text: &str) -> Option<String> {
     let printed = |line: &str| -> Option<usize> {
-        let worker = line.trim_start().strip_prefix("From worker ")?;
+        let worker = line.trim_start_matches(['#', ' ', '\t']).strip_prefix("From worker ")?;
         let rest = worker.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix(':')?;
         Some(line.len() - rest.strip_prefix('\t').unwrap_or(rest).len())
     };
@@ -207,7 +207,9 @@ fn behind_prompts(text: &str) -> Option<String> {
         let printed: Vec<&str> = std::iter::from_fn(|| lines.next_if(|line| !is_prompt(line))).collect();
         let has_listing = printed.iter().any(|line| starts_block(line));
         // What was typed goes on under its first character.
-        let typed = |line: &&&str| line.starts_with("       ") && !is_part_of_listing(line);
+        let typed = |line: &&&str| {
+            line.starts_with("       ") && (!is_part_of_listing(line) || line.trim_start().starts_with(')'))
+        };
         let typed = if is_first { 0 } else { printed.iter().take_while(typed).count() };
         read.extend((0..printed.len()).map(|position| has_listing && position >= typed));
         if lines.next().is_none() {
@@ -323,6 +325,13 @@ mod tests {
         ] {
             assert_eq!(parse_module(&text).unwrap().module.functions().len(), 2, "{text}");
         }
+    }
+
+    #[test]
+    fn what_was_typed_on_several_lines_is_not_read() {
+        let listing = "CodeInfo(\n1 ─      return 1\n) => Int64\n";
+        let typed = "julia> code_typed(\n           f,\n           (Int,),\n       )[1]\n";
+        assert_eq!(parse_function(&format!("{typed}{listing}")).unwrap(), parse_function(listing).unwrap());
     }
 
     #[test]

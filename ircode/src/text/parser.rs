@@ -389,7 +389,8 @@ impl Parser {
                 }
             });
         }
-        let result = rest.trim_start().strip_prefix("=>");
+        let result = rest.trim_start();
+        let result = result.strip_prefix("=>").or_else(|| result.strip_prefix('⇒'));
         let closes = result.is_some() || rest.chars().all(|c| c == ')' || c == ' ');
         closes.then(|| building.close_code_info(whole.clone(), result))
     }

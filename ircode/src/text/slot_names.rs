@@ -33,6 +33,11 @@ impl SlotNames {
         Argument(FIRST_SLOT + place)
     }
 
+    /// How many names there are.
+    pub(super) fn count(&self) -> usize {
+        self.names.len()
+    }
+
     /// The name that was read as this argument.
     pub(super) fn name(&self, argument: Argument) -> Option<&Name> {
         self.names.get(argument.0.checked_sub(FIRST_SLOT)? as usize)

@@ -99,4 +99,23 @@ mod tests {
             assert!(parse_function(&text).is_err(), "{text}");
         }
     }
+
+    #[test]
+    fn comments_stand_behind_statements() {
+        let listing = |stmt: &str, ret: &str| {
+            parse_function(&format!("1 ─ %1 = Main.f(_2){stmt}\n│   %2 = Main.a{stmt}\n└──      return %1{ret}\n"))
+        };
+        let plain = listing("::Vector{#s1} where #s1<:Real", "").unwrap();
+        for comment in [" # one", "  # two", " #three", "     #= four =#"] {
+            let ty = format!("::Vector{{#s1}} where #s1<:Real{comment}");
+            assert_eq!(listing(&ty, comment).unwrap(), plain, "{comment}");
+            assert_eq!(listing(comment, comment), listing("", ""), "{comment}");
+        }
+    }
+
+    #[test]
+    fn of_two_types_the_last_is_that_of_the_statement() {
+        let plain = parse_function("1 ─ %1 = _2::Int64\n└──      return %1\n").unwrap();
+        assert_eq!(parse_function("1 ─ %1 = _2::Int64::Int64\n└──      return %1\n").unwrap(), plain);
+    }
 }

@@ -573,6 +573,7 @@ fn may_hold_array_within(module: &Module<BBCode>, ty: &Type, deepest: usize) -> 
     match ty {
         Type::Scalar(_) | Type::Nothing | Type::Bottom | Type::String | Type::Symbol => false,
         Type::Function(_) | Type::TypeOf(_) => false,
+        Type::Union(members) => members.iter().any(|member| may_hold_array_within(module, member, deepest)),
         ty => match (module.immutable_fields(ty), deepest.checked_sub(1)) {
             (Some(fields), Some(deepest)) => {
                 fields.iter().any(|(_, field)| may_hold_array_within(module, field, deepest))

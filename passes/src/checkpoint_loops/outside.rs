@@ -220,7 +220,7 @@ fn lead_to(bb: &mut BBCode, block: BlockId, old: BlockId, new: BlockId) -> Resul
 }
 
 fn add_entry(bb: &mut BBCode, phi: InstId, edge: BlockId, value: Operand<Ids>) {
-    if let Some(Stmt::Phi(phi)) = bb.inst_mut(phi).map(|inst| &mut inst.stmt) {
+    if let Some(Stmt::Phi(phi)) = bb.stmt_mut(phi) {
         phi.entries.push(PhiEntry { edge, value: Some(value) });
     }
 }

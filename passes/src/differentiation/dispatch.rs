@@ -6,11 +6,16 @@
 mod bundled;
 mod looked_up;
 
+use std::sync::Arc;
+
 use self::bundled::Bundled;
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::primitives::{Compute, ResultType};
-use ircode::{Callee, Constant, Declaration, LineInfo, Module, NewInstruction, Operand, Stmt, Type, unqualified};
+use ircode::{
+    Callee, Constant, Declaration, GlobalPart, GlobalValue, LineInfo, Module, NewInstruction, Operand, Stmt, Type,
+    unqualified,
+};
 
 use crate::analyses::method_choice::{choices, methods_named};
 use crate::union_splitting::{self, Rest, Split, Way};
@@ -76,8 +81,8 @@ impl Candidate {
     }
 }
 
-/// The functions that are mentioned as values in the module, in order, and those in its tables of methods; all its
-/// functions, too, if one of `roots`, which are to be differentiated, takes functions as arguments. For reverse mode,
+/// The functions that are mentioned as values in the module, in order, those that its global constants hold, and those
+/// in its tables of methods; all its functions, too, if one of `roots`, which are to be differentiated, takes functions as arguments. For reverse mode,
 /// without those that catch exceptions: they have no pullback, and calling one is an error when the program runs.
 pub(crate) fn candidates(module: &Module<BBCode>, roots: &[usize], reverse: bool) -> Vec<Candidate> {
     let mut seen: HashSet<String> = HashSet::new();
@@ -121,6 +126,18 @@ pub(crate) fn candidates(module: &Module<BBCode>, roots: &[usize], reverse: bool
             match inst.stmt.as_call() {
                 Some((_, args)) => args.iter().for_each(&mut mention),
                 None => inst.stmt.for_each_operand(&mut mention),
+            }
+        }
+    }
+    for constant in module.global_constants() {
+        let (GlobalValue::Elements { elements: parts, .. } | GlobalValue::Fields(parts)) = constant.value() else {
+            continue;
+        };
+        for part in parts {
+            match part {
+                GlobalPart::Constant(constant) => mention(&Operand::Constant(constant.clone()), None),
+                GlobalPart::Global(global) => mention(&Operand::Global(Arc::new(global.clone())), None),
+                GlobalPart::Undefined => {}
             }
         }
     }

@@ -183,7 +183,7 @@ impl Rewriter<'_, '_> {
             let from = self.bb.block_of(enter);
             let phis: Vec<InstId> = self.bb.phi_nodes(catch).map(|(id, _)| id).collect();
             for phi in phis {
-                if let Some(Stmt::Phi(node)) = self.bb.inst_mut(phi).map(|inst| &mut inst.stmt) {
+                if let Some(Stmt::Phi(node)) = self.bb.stmt_mut(phi) {
                     node.entries.retain(|entry| entry.edge != Ids::virtual_block());
                     for entry in node.entries.iter_mut().filter(|entry| Some(entry.edge) == from) {
                         entry.edge = landing;

@@ -156,7 +156,7 @@ impl Forward<'_, '_> {
             };
             entries.push(PhiEntry { edge: entry.edge, value });
         }
-        if let Some(Stmt::Phi(phi)) = self.bb.inst_mut(made).map(|inst| &mut inst.stmt) {
+        if let Some(Stmt::Phi(phi)) = self.bb.stmt_mut(made) {
             phi.entries = entries.into_iter().collect();
         }
         Ok(())
@@ -289,7 +289,7 @@ impl Forward<'_, '_> {
             let mut emit = Emitter::new(&mut self.bb, latch, line);
             let args = [Operand::Value(count), Constant::int64(1).into()];
             let next = emit.call("Base", "add_int", args, Type::INT64)?;
-            if let Some(Stmt::Phi(phi)) = self.bb.inst_mut(count).map(|inst| &mut inst.stmt) {
+            if let Some(Stmt::Phi(phi)) = self.bb.stmt_mut(count) {
                 phi.entries.push(PhiEntry { edge: before, value: Some(Constant::int64(0).into()) });
                 phi.entries.push(PhiEntry { edge: latch, value: Some(next) });
             }
@@ -460,7 +460,7 @@ pub(super) fn move_virtual_edge(bb: &mut BBCode, entry: BlockId, preheader: Bloc
     let outside = <Ids as ircode::Names>::virtual_block();
     let phis: Vec<InstId> = bb.phi_nodes(entry).map(|(id, _)| id).collect();
     for phi in phis {
-        if let Some(Stmt::Phi(phi)) = bb.inst_mut(phi).map(|inst| &mut inst.stmt) {
+        if let Some(Stmt::Phi(phi)) = bb.stmt_mut(phi) {
             for edge in phi.entries.iter_mut().filter(|entry| entry.edge == outside) {
                 edge.edge = preheader;
             }

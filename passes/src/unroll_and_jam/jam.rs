@@ -234,7 +234,7 @@ impl Nest<'_> {
                 writer.bb.insert_at_start(meeting.block, joined)?
             }
         };
-        if let Some(Stmt::Phi(phi)) = writer.bb.inst_mut(phi).map(|inst| &mut inst.stmt) {
+        if let Some(Stmt::Phi(phi)) = writer.bb.stmt_mut(phi) {
             phi.entries.push(PhiEntry { edge: self.outer.latch, value: Some(Operand::Value(value)) });
         }
         Ok(())

@@ -190,7 +190,7 @@ impl Jammed {
         writer.goto(latch, header)?;
         for (phi, at, next) in phis {
             let next = names.get(at).map(|names| named(names, next));
-            if let Some(Stmt::Phi(phi)) = writer.bb.inst_mut(phi).map(|inst| &mut inst.stmt) {
+            if let Some(Stmt::Phi(phi)) = writer.bb.stmt_mut(phi) {
                 phi.entries.push(PhiEntry { edge: latch, value: next });
             }
         }

@@ -341,7 +341,7 @@ pub struct Outcome {
     pub args: String,
 }
 
-fn exact(value: &Value) -> String {
+pub(crate) fn exact(value: &Value) -> String {
     value_to_json(value).map_or_else(|_| format!("{value:?}"), |json| json.to_string())
 }
 
@@ -399,8 +399,22 @@ pub fn keeps_meaning(
             Err(problem) if types_are_true(module, name, &args(), limits).is_ok() => Err(broken(LAW, problem)),
             _ => Ok(()),
         },
+        None if runs_on(&changed, name, &args(), limits) => Err(broken(LAW, "it ended before, and goes on now")),
         None => Ok(()),
     }
+}
+
+/// So many times the steps of a program are enough for what passes make of it, and for its derivative.
+const MORE: u64 = 100;
+
+fn longer(limits: Limits) -> Limits {
+    Limits { steps: limits.steps.saturating_mul(MORE), ..limits }
+}
+
+/// Whether a run needs many times the steps that it may have.
+fn runs_on(module: &Module<IRCode>, name: &str, args: &[Value], limits: Limits) -> bool {
+    let called = Machine::with_limits(module, longer(limits)).on_output(|_| ()).call(name, args);
+    called.is_err_and(|error| matches!(error.kind, RunErrorKind::StepLimit(_)))
 }
 
 /// Derives a module, adding the functions of the derivative.
@@ -435,10 +449,10 @@ pub fn gradient_is_right(
     for function in derived.functions() {
         round_trips(function, &bbkit::Ways::default())?;
     }
-    let run = |name: &str, args: &[Value]| Machine::with_limits(&derived, limits).call(name, args);
+    let run = |name: &str, args: &[Value]| Machine::with_limits(&derived, longer(limits)).call(name, args);
     let both = match run(&names.value_and_gradient, &fresh()?) {
         Ok(both) => both,
-        Err(error) if limit(&error.kind) => return Ok(()),
+        Err(error) if needs_memory(&error.kind) => return Ok(()),
         Err(error) => return Err(broken(LAW, error)),
     };
     let Some((first, gradient)) = both.as_tuple().and_then(<[Value]>::split_first) else {
@@ -483,9 +497,9 @@ pub fn gradient_is_dual(
     let mut derived = bbkit::to_bbcode(module).map_err(|error| broken(LAW, error))?;
     let Ok(names) = derive(&mut derived) else { return Ok(()) };
     let derived = bbkit::to_ircode(&derived).map_err(|error| broken(LAW, error))?;
-    let both = match Machine::with_limits(&derived, limits).call(&names.value_and_gradient, args) {
+    let both = match Machine::with_limits(&derived, longer(limits)).call(&names.value_and_gradient, args) {
         Ok(both) => both,
-        Err(error) if limit(&error.kind) => return Ok(()),
+        Err(error) if needs_memory(&error.kind) => return Ok(()),
         Err(error) => return Err(broken(LAW, error)),
     };
     let gradient = both.as_tuple().and_then(|both| both.get(1..)).unwrap_or_default();
@@ -508,7 +522,7 @@ pub fn gradient_is_dual(
         let tangent = found.result.tangent;
         let scale = found.largest.max(1.0);
         let tolerance = if single { 1e-3 } else { 1e-9 } * scale;
-        if tangent.is_finite() && (tangent - cotangent).abs() > tolerance {
+        if tangent.is_finite() && is_off(cotangent, tangent, tolerance) {
             return Err(broken(
                 LAW,
                 format!("the cotangent of _{} is {cotangent}, but {tangent} by dual numbers", index + 2),
@@ -554,9 +568,9 @@ pub fn tangents_are_dual(
             all.push(seed.map_or(Value::Nothing, Value::from));
         }
     }
-    let found = match Machine::with_limits(&derived, limits).call(&derivative, &all) {
+    let found = match Machine::with_limits(&derived, longer(limits)).call(&derivative, &all) {
         Ok(found) => found,
-        Err(error) if limit(&error.kind) => return Ok(()),
+        Err(error) if needs_memory(&error.kind) => return Ok(()),
         Err(error) => return Err(broken(LAW, error)),
     };
     let Some((first, tangents)) = found.as_tuple().and_then(<[Value]>::split_first) else {
@@ -586,7 +600,7 @@ pub fn tangents_are_dual(
         };
         let expected = found.result.tangent;
         let tolerance = if single { 1e-3 } else { 1e-9 } * found.largest.max(1.0);
-        if expected.is_finite() && (expected - tangent).abs() > tolerance {
+        if expected.is_finite() && is_off(tangent, expected, tolerance) {
             let problem = format!("the tangent along _{} is {tangent}, but {expected} by dual numbers", index + 2);
             return Err(broken(LAW, problem));
         }
@@ -594,8 +608,15 @@ pub fn tangents_are_dual(
     Ok(())
 }
 
-fn limit(kind: &RunErrorKind) -> bool {
-    matches!(kind, RunErrorKind::StepLimit(_) | RunErrorKind::MemoryLimit(_) | RunErrorKind::DepthLimit(_))
+/// Derivatives may need more memory than there is, and call deeper than is allowed, where the function does not.
+fn needs_memory(kind: &RunErrorKind) -> bool {
+    matches!(kind, RunErrorKind::MemoryLimit(_) | RunErrorKind::DepthLimit(_))
+}
+
+/// Whether a number is not what is expected, be it no number at all.
+fn is_off(found: f64, expected: f64, tolerance: f64) -> bool {
+    let off = (found - expected).abs();
+    off.is_nan() || off > tolerance
 }
 
 fn is_small(value: &Value) -> bool {
@@ -683,6 +704,11 @@ mod tests {
     use crate::seeds::bytes;
 
     #[test]
+    fn what_is_no_number_is_off() {
+        assert!(is_off(f64::NAN, 1.0, 1e-9) && is_off(1.1, 1.0, 1e-9) && !is_off(1.0, 1.0 + 1e-10, 1e-9));
+    }
+
+    #[test]
     fn a_failure_prints_as_a_file_test() {
         for seed in 0..50 {
             let bytes = bytes(seed);
@@ -699,7 +725,7 @@ mod tests {
             let machine = Machine::new(&program.module);
             let types = &program.module.function("f").unwrap().body.argtypes;
             for ((json, ty), arg) in json.iter().zip(&types[1..]).zip(program.args()) {
-                let value = machine.value_from_json(&program.module, json, ty).unwrap();
+                let value = machine.value_from_json(json, ty).unwrap();
                 assert_eq!(exact(&value), exact(&arg));
             }
         }

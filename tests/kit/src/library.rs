@@ -160,7 +160,7 @@ impl Case {
     pub fn arguments(&self) -> Vec<Value> {
         let machine = Machine::new(&self.module);
         let args = self.expected["args"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let value = |(json, ty)| machine.value_from_json(&self.module, json, ty);
+        let value = |(json, ty)| machine.value_from_json(json, ty);
         let values = args.iter().zip(&self.code().body.argtypes[1..]).map(value);
         values.collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }

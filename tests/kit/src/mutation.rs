@@ -226,7 +226,7 @@ pub fn mutate_bbcode(u: &mut Unstructured<'_>, bb: &mut BBCode) -> Result<()> {
             }
             (6, _) => drop(bb.remove(at)),
             (7, _) => drop(bb.remove_block_unchecked(block)),
-            (8, _) => drop(bb.append_block(block, target)),
+            (8, _) => drop(bb.append_block_unchecked(block, target)),
             (9, Some(copy)) => drop(bb.insert_before(at, copy)),
             (10, Some(copy)) => drop(bb.insert_after(at, copy)),
             (11, Some(copy)) => drop(bb.replace(at, copy.stmt)),

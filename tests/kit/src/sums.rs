@@ -155,13 +155,15 @@ pub fn sum_of_rounds(u: &mut Unstructured<'_>) -> Result<SumOfRounds> {
     let left = if tests_first { sum.clone() } else { next_sum.clone() };
     let mut result = left;
     for _ in 0..u.int_in_range(0..=3)? {
-        result = match u.int_in_range(0..=6)? {
+        result = match u.int_in_range(0..=8)? {
             0 => w.line(format!("Base.neg_float({result})::Float64")),
             1 => w.line(format!("Base.mul_float({result}, 0.3)::Float64")),
             2 => w.line(format!("Base.mul_float(_4, {result})::Float64")),
             3 => w.line(format!("Base.div_float({result}, 0.7)::Float64")),
             4 => w.line(format!("Base.sub_float(1.5, {result})::Float64")),
             5 => w.line(format!("Base.mul_float({result}, {result})::Float64")),
+            6 => w.line(format!("Base.add_float({result}, _4)::Float64")),
+            7 => w.line(format!("Base.sub_float(_4, {result})::Float64")),
             _ => w.line(format!("Base.add_float({result}, 1.25)::Float64")),
         };
     }

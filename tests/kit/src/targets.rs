@@ -32,8 +32,9 @@ use crate::laws::Checked;
 /// A fuzz target: its name, which is that of its file here and in `fuzz/fuzz_targets`, and its check.
 pub type Target = (&'static str, fn(&[u8]) -> Checked);
 
-/// All fuzz targets. A new one is a file here with a function `check`, a line in this list, and a file in
-/// `fuzz/fuzz_targets`.
+/// All fuzz targets. A new one is a file here with a function `check` and a line in this list; a file in
+/// `fuzz/fuzz_targets` and a `[[bin]]` in `fuzz/Cargo.toml`; a test in `tests/fuzz_targets.rs`; and a folder in
+/// `fuzz/corpus` with some inputs, which `scripts/fuzz keep` chooses.
 pub const TARGETS: &[Target] = &[
     ("there_and_back", there_and_back::check),
     ("safety", safety::check),

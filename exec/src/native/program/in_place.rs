@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::argument::{Argument, Float, MOST_DIMENSIONS, can_be_passed, elements};
 use super::{CallError, Program};
-use crate::error::{RunError, RunErrorKind};
+use crate::error::RunErrorKind;
 use crate::native::compiler::Entry;
 use crate::native::layout::{Layout, Shape, array};
 use crate::native::runtime::context::Context;
@@ -297,7 +297,7 @@ pub(crate) fn places(address: u64, parameters: &[Arc<Layout>]) -> impl Iterator<
 
 /// An error that no statement has made.
 pub(crate) fn outside(kind: RunErrorKind) -> CallError {
-    CallError::Run(RunError { kind, trace: Vec::new() })
+    CallError::Run(kind.into())
 }
 
 /// The type of the elements, of an array of numbers.

@@ -1,7 +1,7 @@
 //! What statements put in objects.
 
 use bbcode::{Ids, InstId};
-use ircode::{Instruction, Operand, Stmt};
+use ircode::{Head, Instruction, Operand, Stmt};
 
 use super::super::objects::Class;
 use super::super::operation::{Operation, Whole};
@@ -70,6 +70,12 @@ impl Analysis<'_> {
                 stored.extend(classes.map(|class| (class, of_floats.clone())));
                 stored
             }
+            Operation::Unknown if self.is_of_unknown_origin(id, inst) => {
+                // What is stored in it may be seen elsewhere, and its cotangents are nowhere.
+                let opaque =
+                    self.opaque(id, self.unknown(inst, "what depends on the arguments is put in what comes from"));
+                into(&result, opaque)
+            }
             Operation::Unknown => {
                 let pure = match &inst.stmt {
                     Stmt::Call(_) | Stmt::Invoke(_) | Stmt::Expr(_) => {
@@ -101,6 +107,20 @@ impl Analysis<'_> {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// Whether an unknown call gives an object in which something is stored, or may be, that depends on the arguments.
+    fn is_of_unknown_origin(&self, id: InstId, inst: &Instruction<Ids>) -> bool {
+        let calls = match &inst.stmt {
+            Stmt::Call(_) | Stmt::Invoke(_) => true,
+            Stmt::Expr(expr) => expr.head == Head::Foreigncall,
+            _ => false,
+        };
+        let result = Operand::Value(id);
+        calls
+            && !self.tangent(&result).shadow().is_none()
+            && self.of_object(&result).derivative == Derivative::Smooth
+            && self.subject.bb.any_user(id).is_some()
     }
 
     /// The bits of floats that a primitive puts in arrays of integers, those that it is given to change or makes.

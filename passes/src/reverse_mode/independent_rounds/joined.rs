@@ -95,8 +95,13 @@ impl Joined<'_, '_> {
         let seed = self.seed_of_sum(found)?;
         let here = self.place(found)?;
         let sum = self.call(found, round, here, seed)?;
+        self.remove_round(found, here)?;
         self.bb.replace_all_uses(found.next, &sum)?;
-        self.remove_body(found, here)
+        self.bb.remove_unreachable_blocks();
+        match self.bb.inst(found.next) {
+            Some(_) => self.bb.remove_unchecked(found.next).map(|_| ()),
+            None => Ok(()),
+        }
     }
 
     /// The cotangent of the sum, computed before the loop.
@@ -193,10 +198,10 @@ impl Joined<'_, '_> {
         Ok(sum)
     }
 
-    /// Removes what the call does now.
-    fn remove_body(&mut self, found: &IndependentLoop, here: BlockId) -> Result<(), EditError> {
+    /// Removes what the call does now from the blocks that stay, but for what the sum is then: copies of that may stand
+    /// before the call.
+    fn remove_round(&mut self, found: &IndependentLoop, here: BlockId) -> Result<(), EditError> {
         let stays: HashSet<BlockId> = HashSet::from_iter([found.header, found.leaves, found.latch]);
-        self.bb.remove_unreachable_blocks();
         for block in found.blocks.iter().copied().filter(|block| stays.contains(block)) {
             let of_call: HashSet<InstId> = match block == here {
                 // The call stands behind all that was there.
@@ -204,7 +209,7 @@ impl Joined<'_, '_> {
                 false => HashSet::new(),
             };
             let gone = self.bb.insts(block).filter(|(id, inst)| {
-                let is_kept = found.kept.contains(id) || *id == found.sum || of_call.contains(id);
+                let is_kept = found.kept.contains(id) || [found.sum, found.next].contains(id) || of_call.contains(id);
                 !is_kept && !inst.stmt.is_terminator()
             });
             for id in gone.map(|(id, _)| id).collect::<Vec<_>>() {

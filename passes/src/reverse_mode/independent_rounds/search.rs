@@ -459,6 +459,15 @@ impl Search<'_, '_> {
             }
             let is_value = |operand: &Operand<Ids>| operand.as_value() == Some(value);
             let known = |operand: &Operand<Ids>| self.is_known(operand, before).then(|| operand.clone());
+            // What else the result depends on, and no statement computes, would get no cotangent.
+            let meets_argument = |operand: &Operand<Ids>| {
+                matches!(operand, Operand::Argument(_)) && plan.activity.has_cotangent(operand)
+            };
+            let mut depends_on_argument = false;
+            inst.stmt.for_each_operand(&mut |operand| depends_on_argument |= meets_argument(operand));
+            if depends_on_argument {
+                return None;
+            }
             let called = plan.derivation.module.primitive_call(&inst.stmt);
             match (&inst.stmt, called.map(|(primitive, args)| (primitive.name, args))) {
                 (Stmt::Phi(phi), _) => {

@@ -64,7 +64,7 @@ impl Forward<'_, '_> {
             }
         }
         for (number, phi) in phis {
-            if let Some(Stmt::Phi(phi)) = self.bb.inst_mut(phi).map(|inst| &mut inst.stmt) {
+            if let Some(Stmt::Phi(phi)) = self.bb.stmt_mut(phi) {
                 phi.entries = entries.remove(&number).unwrap_or_default().into_iter().collect();
             }
         }

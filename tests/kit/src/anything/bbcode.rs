@@ -96,7 +96,7 @@ fn put_on_fallthrough(bb: &mut BBCode, block: BlockId) {
     let _ = bb.set_next(block, Some(between));
     let phis: Vec<InstId> = bb.phi_nodes(next).map(|(id, _)| id).collect();
     for phi in phis {
-        if let Some(Stmt::Phi(phi)) = bb.inst_mut(phi).map(|inst| &mut inst.stmt) {
+        if let Some(Stmt::Phi(phi)) = bb.stmt_mut(phi) {
             phi.entries.iter_mut().filter(|entry| entry.edge == block).for_each(|entry| entry.edge = between);
         }
     }
