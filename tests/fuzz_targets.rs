@@ -53,6 +53,11 @@ fn meaning() {
 }
 
 #[test]
+fn savings() {
+    run("savings", 150_000..150_300);
+}
+
+#[test]
 fn carriers() {
     run("carriers", 140_000..140_300);
 }

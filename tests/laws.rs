@@ -17,6 +17,7 @@ use kit::mutation::mutate;
 use kit::mutation_programs::mutation_program;
 use kit::native::native_agrees;
 use kit::numeric::{Options, Program, numeric, numeric_with, search};
+use kit::savings::savings_agree;
 use kit::seeds::for_each;
 use kit::surgery::Verbs;
 use kit::untyped::without_types;
@@ -443,6 +444,19 @@ fn a_wrong_gradient_beside_the_value_is_caught() {
     };
     assert_eq!(wrong("cos", "cos"), 0);
     assert!(wrong("add_float", "sub_float") > 3);
+}
+
+#[test]
+fn a_derivative_that_differs_where_more_is_saved_is_caught() {
+    let changed = |module: &mut Module<BBCode>, names: &DerivativeNames| {
+        mistake(module, &names.value_and_gradient, "add_float", "sub_float");
+    };
+    let is_wrong = |seed: &u64| {
+        let bytes = kit::seeds::bytes(*seed);
+        let Ok(program) = mutation_program(&mut arbitrary::Unstructured::new(&bytes)) else { return false };
+        savings_agree(&program.module, "f", &|| program.args(), LIMITS, &[Savings::none()], &changed).is_err()
+    };
+    assert!((0..40).filter(is_wrong).count() > 3);
 }
 
 /// A mistake in a pullback, or in an enum that goes to it, is found by comparing the carriers.

@@ -58,6 +58,8 @@ pub(super) struct Building {
     pending: Vec<Pending>,
     last_line: i32,
     has_lines: bool,
+    /// Whether a statement so far shows its type.
+    has_types: bool,
     /// What the margins of all lines say that a statement costs, while that may be what their numbers are.
     costs: Costs,
     sptypes: Vec<Type>,
@@ -216,6 +218,7 @@ impl Building {
             pending: Vec::new(),
             last_line: 0,
             has_lines: false,
+            has_types: false,
             costs: Costs::default(),
             sptypes: Vec::new(),
             varargs: false,
@@ -360,12 +363,13 @@ impl Building {
         }
         // Only code without types has statements that are but a name. Here a jump may have been meant.
         let is_new_name = matches!(stmt, Stmt::Value(_)) && known != self.scope.slots.as_ref().map(SlotNames::count);
-        if is_new_name && id.is_none() && ty.is_none() && attributes.ty.is_none() && self.has_types() {
+        if is_new_name && id.is_none() && ty.is_none() && attributes.ty.is_none() && self.has_types {
             let error =
                 Diagnostic::error(span.clone(), "this is no statement", "a name that is nowhere else, without a type");
             self.push(stmt, Type::Untyped, &attributes, span);
             return Err(error);
         }
+        self.has_types |= ty.is_some();
         let ty = match ty {
             Some(Type::Named(name)) if self.in_warntype => Some(parse_type_in_capitals(&name)),
             ty => ty,
@@ -396,12 +400,6 @@ impl Building {
             }
         }
         Ok(())
-    }
-
-    /// Whether a statement so far shows its type.
-    fn has_types(&self) -> bool {
-        let mut stmts = self.stmts.stmts().iter().zip(self.stmts.types());
-        stmts.any(|(stmt, ty)| *ty != Type::Untyped && default_type(stmt).is_none())
     }
 
     /// Julia prints no name for a pending node that is not used: there is one statement more then than numbers. Takes

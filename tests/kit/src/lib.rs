@@ -23,6 +23,7 @@ pub mod nested_sums;
 pub mod numeric;
 pub mod one_block;
 pub mod programs;
+pub mod savings;
 pub mod seeds;
 pub mod shapes;
 pub mod straight;

@@ -17,6 +17,7 @@ mod one_block;
 mod read_json;
 mod read_text;
 mod safety;
+mod savings;
 mod surgery;
 mod there_and_back;
 mod unroll_and_jam;
@@ -45,6 +46,7 @@ pub const TARGETS: &[Target] = &[
     ("gradient", gradient::check),
     ("memory_gradient", memory_gradient::check),
     ("carriers", carriers::check),
+    ("savings", savings::check),
     ("checkpoints", checkpoints::check),
     ("linearization", linearization::check),
     ("native", native::check),

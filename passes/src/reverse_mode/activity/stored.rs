@@ -1,7 +1,7 @@
 //! What statements put in objects.
 
 use bbcode::{Ids, InstId};
-use ircode::{Head, Instruction, Operand, Stmt};
+use ircode::{Head, Instruction, Operand, Stmt, Type};
 
 use super::super::objects::Class;
 use super::super::operation::{Operation, Whole};
@@ -110,6 +110,7 @@ impl Analysis<'_> {
     }
 
     /// Whether an unknown call gives an object in which something is stored, or may be, that depends on the arguments.
+    /// Slots have refusals of their own.
     fn is_of_unknown_origin(&self, id: InstId, inst: &Instruction<Ids>) -> bool {
         let calls = match &inst.stmt {
             Stmt::Call(_) | Stmt::Invoke(_) => true,
@@ -118,6 +119,7 @@ impl Analysis<'_> {
         };
         let result = Operand::Value(id);
         calls
+            && !matches!(inst.ty, Type::Slot(_))
             && !self.tangent(&result).shadow().is_none()
             && self.of_object(&result).derivative == Derivative::Smooth
             && self.subject.bb.any_user(id).is_some()
