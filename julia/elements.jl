@@ -283,6 +283,8 @@ function retyped_use(ir, rows::Columns, @nospecialize(stmt), @nospecialize(old),
             made = known_type(ir, rows, stmt.args)
             return made === nothing ? nothing : (made, Type{made})
         end
+        # What is called with the elements is found once their types are known.
+        name === :_apply_iterate && length(stmt.args) >= 3 && !(known_object(stmt.args[3]) isa Core.Builtin) && return stmt, Any
         # A method that the run chooses.
         return name === nothing ? (stmt, Any) : nothing
     elseif Meta.isexpr(stmt, :invoke)

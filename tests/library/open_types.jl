@@ -84,3 +84,31 @@ end
 @case("nothing_asked_with_and", d -> nearest_hit(d), [0.3, 0.5, 1.0])
 last_above(x) = (b = nothing; for v in x; if v > 0.4; b = (v, 2v); end; end; b[1] * b[2])
 @case("nothing_replaced_in_a_loop", x -> last_above(x), [0.3, 0.5, 0.7])
+
+# Calls with the elements of arrays that may hold anything.
+function columns_put_side_by_side(x)
+    columns = []
+    for t in x
+        push!(columns, [t, t^2])
+    end
+    M = hcat(columns...)
+    return sum(M * M')
+end
+@case("splat_of_columns_of_any", x -> columns_put_side_by_side(x), v)
+product_and_first(a, b, c) = a[1] * b[2] + c[1]
+function called_with_what_was_collected(x)
+    parts = Any[]
+    for t in x
+        push!(parts, [t, t^2])
+    end
+    return product_and_first(parts...)
+end
+@case("splat_of_any_to_a_method", x -> called_with_what_was_collected(x), v)
+function largest_and_sum_of_any(x)
+    numbers = []
+    for t in x
+        push!(numbers, t)
+    end
+    return max(numbers...) * +(numbers...)
+end
+@case("splat_of_numbers_of_any", x -> largest_and_sum_of_any(x), v)

@@ -17,7 +17,7 @@ use crate::laws::{Broken, Checked, Outcome, all_verify, broken, exact, outcome};
 ///
 /// # Errors
 ///
-/// [`Broken`](crate::laws::Broken).
+/// [`Broken`].
 pub fn memory_gradient_is_right(
     module: &Module<IRCode>,
     name: &str,
