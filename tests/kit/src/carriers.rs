@@ -1,12 +1,12 @@
 //! The law for the two carriers of reverse mode: they give the same derivative.
 
 use bbcode::BBCode;
-use exec::{Limits, Machine, RunErrorKind, Value};
+use exec::{Limits, Machine, Value};
 use ircode::{IRCode, Module};
 use passes::reverse_mode::{Carrier, DerivativeNames, Options, Savings, derive};
 use passes::{closure_specialization, simplify};
 
-use crate::laws::{Checked, Outcome, all_verify, broken, outcome};
+use crate::laws::{Checked, Outcome, all_verify, broken, is_limit, outcome};
 
 /// Closure specialization of a derivative with linear maps, and what comes after it.
 ///
@@ -69,12 +69,8 @@ pub fn carriers_agree(
         let result = Machine::with_limits(&derived, limits).call(&names.value_and_gradient, &args());
         results.push(match result {
             Ok(value) => Ok(value),
-            Err(error) => match error.kind {
-                RunErrorKind::StepLimit(_) | RunErrorKind::MemoryLimit(_) | RunErrorKind::DepthLimit(_) => {
-                    return Ok(());
-                }
-                _ => Err(error.to_string()),
-            },
+            Err(error) if is_limit(&error.kind) => return Ok(()),
+            Err(error) => Err(error.to_string()),
         });
     }
     let same = match results.as_slice() {

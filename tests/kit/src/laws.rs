@@ -355,7 +355,7 @@ pub fn outcome(module: &Module<IRCode>, name: &str, args: &[Value], limits: Limi
     let result = match called {
         Ok(value) => Ok(exact(&value)),
         Err(error) => match error.kind {
-            RunErrorKind::StepLimit(_) | RunErrorKind::MemoryLimit(_) | RunErrorKind::DepthLimit(_) => return None,
+            limit if is_limit(&limit) => return None,
             other => Err(exception.unwrap_or_else(|| other.to_string())),
         },
     };
@@ -606,6 +606,11 @@ pub fn tangents_are_dual(
         }
     }
     Ok(())
+}
+
+/// Whether a limit ended a run.
+pub(crate) fn is_limit(kind: &RunErrorKind) -> bool {
+    matches!(kind, RunErrorKind::StepLimit(_)) || needs_memory(kind)
 }
 
 /// Derivatives may need more memory than there is, and call deeper than is allowed, where the function does not.

@@ -5,9 +5,20 @@ use exec::{Limits, Machine, Value, first_difference};
 use ircode::{IRCode, Module};
 use passes::reverse_mode::{DerivativeNames, Options, Savings, derive};
 
-use crate::laws::{Broken, Checked, Outcome, all_verify, broken, outcome};
+use crate::laws::{Broken, Checked, Outcome, all_verify, broken, is_limit, outcome};
 
 const LAW: &str = "the derivative is the same whatever is saved";
+
+/// What was found of a derivative.
+#[derive(Debug)]
+enum Found {
+    /// The value and the gradient.
+    Gradient(Value),
+    /// The function cannot be differentiated.
+    Nothing,
+    /// Computing it needs too much.
+    Limit,
+}
 
 /// Law 6 for [`Savings`]: value and gradient are the same to the last bit, whichever techniques are turned off. Those of
 /// `some` are compared with all; where loops are written out in both or in neither, as that adds up in another order.
@@ -30,11 +41,10 @@ pub fn savings_agree(
     let less = Limits { steps: limits.steps / 20, ..limits };
     let Some(Outcome { result: Ok(_), .. }) = outcome(module, name, &args(), less) else { return Ok(()) };
     let module = bbkit::to_bbcode(module).map_err(|error| broken(LAW, error))?;
-    // `None` if it cannot be differentiated.
-    let gradient = |savings: Savings, changes: bool| -> Result<Option<Value>, Broken> {
+    let gradient = |savings: Savings, changes: bool| -> Result<Found, Broken> {
         let mut derived = module.clone();
         let options = Options { savings, ..Options::default() };
-        let Ok(derivative) = derive(&mut derived, &name.into(), &options) else { return Ok(None) };
+        let Ok(derivative) = derive(&mut derived, &name.into(), &options) else { return Ok(Found::Nothing) };
         if changes {
             changed(&mut derived, &derivative.names);
         }
@@ -42,16 +52,21 @@ pub fn savings_agree(
         let derived = bbkit::to_ircode(&derived).map_err(|error| broken(LAW, error))?;
         let limits = Limits { steps: limits.steps.saturating_mul(5), ..limits };
         let found = Machine::with_limits(&derived, limits).call(&derivative.names.value_and_gradient, &args());
-        found.map(Some).map_err(|error| broken(LAW, error))
+        match found {
+            Ok(found) => Ok(Found::Gradient(found)),
+            Err(error) if is_limit(&error.kind) => Ok(Found::Limit),
+            Err(error) => Err(broken(LAW, error)),
+        }
     };
     for savings in some {
         let all = if savings.unrolling { Some(Savings::default()) } else { Savings::default().without("unrolling") };
         let (expected, found) = (gradient(all.unwrap_or_default(), true)?, gradient(*savings, false)?);
         let difference = match (&expected, &found) {
-            (Some(expected), Some(found)) => {
+            (Found::Limit, _) | (_, Found::Limit) => None,
+            (Found::Gradient(expected), Found::Gradient(found)) => {
                 first_difference(std::slice::from_ref(expected), std::slice::from_ref(found))
             }
-            (None, None) => None,
+            (Found::Nothing, Found::Nothing) => None,
             _ => Some("whether there is one".into()),
         };
         if let Some(place) = difference {
