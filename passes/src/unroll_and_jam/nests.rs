@@ -254,9 +254,11 @@ impl<'a> Search<'a, '_> {
         for _ in blocks {
             (!self.bb.has_odd_edges(at)).then_some(())?;
             for (id, inst) in self.bb.insts(at) {
-                if inst.stmt.is_terminator() || matches!(inst.stmt, Stmt::Phi(_)) {
+                if inst.stmt.is_terminator() || at == header && matches!(inst.stmt, Stmt::Phi(_)) {
                     continue;
                 }
+                // One of another block takes one value, and goes where copies are propagated: it is not carried here.
+                (!matches!(inst.stmt, Stmt::Phi(_))).then_some(())?;
                 // What comes behind the test would also be loaded in a round of which nobody asked.
                 let loads = found.is_none() && load(self.module, &inst.stmt).is_some();
                 (loads || is_total(self.bb, self.module, &inst.stmt)).then_some(())?;
