@@ -342,3 +342,28 @@ fn forward_mode(
     }
     Ok(Outcome::Passed(Some(worst)))
 }
+
+#[cfg(test)]
+mod tests {
+    use ircode::parse_module;
+
+    use super::*;
+
+    /// x² at 3: 6, and not 5.
+    #[test]
+    fn a_wrong_gradient_beside_the_value_is_found() {
+        let text = "function f(x::Float64)::Float64\n1 ─ %1 = Base.mul_float(x, x)::Float64\n└──      return %1\nend\n";
+        let module = parse_module(text).unwrap().module;
+        let args = [Value::from(3.0)];
+        let derived = Derived::of(&module, "f", &args, &GradientOptions::new(), true).unwrap();
+        let names = &derived.derivative.names;
+        let report = |gradient: f64| {
+            let (options, at_once) = (CheckOptions::default(), Some(vec![Value::from(gradient)]));
+            checked(&derived.module, &"f".into(), names, &args, &options, at_once).unwrap()
+        };
+        assert!(report(6.0).is_right());
+        let failed = report(5.0);
+        let failures: Vec<&str> = failed.failures().map(|check| check.name).collect();
+        assert_eq!(failures, ["run twice"], "{failed}");
+    }
+}

@@ -193,6 +193,54 @@ fn the_host_makes_nothing_of_values_of_other_types() {
     assert!(machine.array(Type::Any, vec![2], vec![one, two]).is_ok());
 }
 
+#[test]
+fn what_the_host_asks_for_must_fit() {
+    let module =
+        parse_module("struct Point\n    x::Float64\nend\nenum Shape\n    circle(Float64)\nend\n").unwrap().module;
+    let mut machine = Machine::new(&module);
+    let (one, shape) = (Value::from(1.0), Type::named("Shape"));
+    let messages = [
+        machine.array(Type::FLOAT64, vec![2], vec![one.clone()]).map(drop),
+        machine.structure(&Type::named("Point"), Vec::new()).map(drop),
+        machine.named_tuple(vec!["a".into()], Vec::new()).map(drop),
+        machine.enum_case(&shape, "square", vec![one.clone()]).map(drop),
+        machine.primitive("no_such", &[]).map(drop),
+    ];
+    let messages = messages.map(|result| match result.unwrap_err() {
+        RunErrorKind::BadValue(message) => message,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(
+        messages,
+        [
+            "an array of the dimensions [2] was to have 1 element",
+            "Point is no struct with 0 fields",
+            "a named tuple has as many values as names, not 0 values for 1 name",
+            "Shape has no case square with a payload of 1 value",
+            "there is no primitive `no_such`",
+        ]
+    );
+}
+
+#[test]
+fn values_show_the_host_what_they_are_made_of() {
+    let text = "enum Shape\n    circle(Float64)\nend\nfunction f(x::Float64, y::Float64)::Float64\n1 ─ return y\nend\n";
+    let module = parse_module(text).unwrap().module;
+    let machine = Machine::new(&module);
+    let fields = |value: &Value| -> Vec<Option<f64>> { value.fields().unwrap().iter().map(Value::as_float).collect() };
+    let case = machine.enum_case(&Type::named("Shape"), "circle", vec![1.5.into()]).unwrap();
+    assert_eq!((case.enum_case().map(|name| name.as_str()), fields(&case)), (Some("circle"), vec![Some(1.5)]));
+    let closure = machine.closure("f", vec![2.5.into()]).unwrap();
+    assert_eq!((closure.function_name().map(|name| name.as_str()), fields(&closure)), (Some("f"), vec![Some(2.5)]));
+    let named = machine.named_tuple(vec!["a".into(), "b".into()], vec![3.5.into(), 4.5.into()]).unwrap();
+    assert_eq!((named.field("b").unwrap().as_float(), fields(&named)), (Some(4.5), vec![Some(3.5), Some(4.5)]));
+    assert!(named.field("c").is_none() && named.enum_case().is_none() && named.function_name().is_none());
+    // A function of which inference knows which it is.
+    let known = |name: &str| machine.value_from_json(&name.into(), &Type::parse("Core.Compiler.Const(sin, false)"));
+    assert_eq!(known("sin").unwrap().function_name().map(|name| name.as_str()), Some("sin"));
+    assert!(known("cos").is_err());
+}
+
 const RULE: &str = "
 function softplus_vjp(x::T, out::T, seed::T)::Tuple{T}
 1 ─ %1 = Main.logistic(x)::T

@@ -66,6 +66,17 @@ fn the_collection_is_as_its_table_says() {
     }
 }
 
+/// Of another process, in a comment, and with another arrow before the result.
+#[test]
+fn what_others_put_around_a_listing_is_no_part_of_it() {
+    let plain = "CodeInfo(\n1 ─ %1 = Base.add_int(x, 1)::Int64\n└──      return %1\n) => Int64\n";
+    let read = |text: &str| parse_module(text).unwrap().module.functions().to_vec();
+    let by_worker: String = plain.lines().map(|line| format!("# From worker 3:\t{line}\n")).collect();
+    for text in [by_worker, plain.replace("=>", "⇒")] {
+        assert_eq!(read(&text), read(plain), "{text}");
+    }
+}
+
 #[test]
 fn a_planted_bug_is_found() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/listings");

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 
-use bbkit::bbcode::{BBCode, BlockId, EditError, Ids, InstId};
+use bbkit::bbcode::{BBCode, BlockId, EditError, Ids, InstId, OddEdges};
 use bbkit::exec::{Machine, Value};
 use bbkit::ircode::{Function, IRCode, Module, NewInstruction, Operand, Stmt, Type, parse_function};
 
@@ -91,6 +91,10 @@ fn a_block_is_put_behind_one_that_leads_to_it_and_nowhere_else() {
     let branch = insts(&code)[0];
     assert_eq!(code.append_block_unchecked(names[0], names[2]), Err(EditError::BehindTerminator(branch)));
     assert_eq!(code.to_string(), before);
+    let mut odd = code.clone();
+    odd.set_odd_edges(names[3], OddEdges { virtual_preds: 1, ..OddEdges::default() }).unwrap();
+    let because_odd = because("there are edges that no terminator implies", 1, 3);
+    assert_eq!(odd.append_block_unchecked(names[1], names[3]), because_odd);
     code.append_block_unchecked(names[1], names[3]).unwrap();
     assert_eq!(code.to_string(), "1 ─ %1 = goto #3 if not _2\n└── next #2\n2 ─ %4 = return 1\n3 ─ %3 = goto #4\n");
 }

@@ -82,8 +82,9 @@ impl Candidate {
 }
 
 /// The functions that are mentioned as values in the module, in order, those that its global constants hold, and those
-/// in its tables of methods; all its functions, too, if one of `roots`, which are to be differentiated, takes functions as arguments. For reverse mode,
-/// without those that catch exceptions: they have no pullback, and calling one is an error when the program runs.
+/// in its tables of methods; all its functions, too, if one of `roots`, which are to be differentiated, takes functions
+/// as arguments. For reverse mode, without those that catch exceptions: they have no pullback, and calling one is an
+/// error when the program runs.
 pub(crate) fn candidates(module: &Module<BBCode>, roots: &[usize], reverse: bool) -> Vec<Candidate> {
     let mut seen: HashSet<String> = HashSet::new();
     let mut found = Vec::new();

@@ -10,8 +10,8 @@ use crate::laws::{Broken, Checked, Outcome, all_verify, broken, exact, outcome};
 
 /// Law 6 for a derivative of a program whose arguments, and what it makes of them, hold floats in memory: it can be
 /// made, it agrees with forward mode and with differences where the program is smooth, leaves the arguments as they
-/// were, and gives the same bits again, also together with the value. What is generated verifies. `changed` may change what was generated, to see
-/// that this is found.
+/// were, and gives the same bits again, also together with the value. What is generated verifies. `changed` may change
+/// what was generated, to see that this is found.
 ///
 /// Nothing is said of a program that fails or needs more than a small part of the limits.
 ///
