@@ -9,7 +9,7 @@ use passes::forward_mode;
 use crate::check::relative;
 use crate::directions::{Inputs, Prepared, chunk};
 use crate::engine::{Calls, Ran, RunOptions};
-use crate::hvp::{HessianNames, second_derivative, why_it_fails};
+use crate::hvp::{HvpNames, second_derivative, why_it_fails};
 use crate::jacobian::fill_column;
 use crate::table::table;
 use crate::{GradientError, JacobianOptions};
@@ -30,7 +30,7 @@ pub struct Hessian {
     /// The module with the functions of the derivatives.
     pub module: Module<IRCode>,
     /// What these are called.
-    pub names: HessianNames,
+    pub names: HvpNames,
     /// What has run the derivative.
     pub ran: Ran,
 }

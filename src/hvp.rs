@@ -24,14 +24,14 @@ pub struct Hvp {
     /// The module with the functions of the derivatives.
     pub module: Module<IRCode>,
     /// What these are called, and the function that computes all three.
-    pub names: HessianNames,
+    pub names: HvpNames,
     /// What has run it.
     pub ran: Ran,
 }
 
 /// What the functions of a second derivative are called.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct HessianNames {
+pub struct HvpNames {
     /// Those of the derivative by reverse mode.
     pub reverse: DerivativeNames,
     /// The derivative of `f_value_and_gradient` by forward mode:
@@ -95,7 +95,7 @@ pub fn hvp_with(
     check_arity(module, name, args.len())?;
     let types: Vec<Type> = args.iter().map(Value::type_of).collect();
     let limits = options.limits;
-    let derived = hessian_function(module, name, &types, &forward_mode::Options::default());
+    let derived = hvp_function(module, name, &types, &forward_mode::Options::default());
     let (derived, names) = derived.map_err(|error| why_it_fails(error, module, name, args, limits))?;
     let machine = Machine::with_limits(&derived, limits);
     let mut all = packed(&machine, module, name, args)?;
@@ -142,24 +142,24 @@ pub(crate) fn why_it_fails(
 /// # Errors
 ///
 /// [`GradientError`] if the function, or its gradient, cannot be differentiated.
-pub fn hessian_function(
+pub fn hvp_function(
     module: &Module<IRCode>,
     name: &str,
     types: &[Type],
     options: &forward_mode::Options,
-) -> Result<(Module<IRCode>, HessianNames), GradientError> {
+) -> Result<(Module<IRCode>, HvpNames), GradientError> {
     let name = module.full_name(name);
     let mut module: Module<BBCode> = verified(module, &name)?;
     specialize(&mut module, &name, types)?;
     second_derivative(module, &name, options)
 }
 
-/// As [`hessian_function`], for a function whose types are known.
+/// As [`hvp_function`], for a function whose types are known.
 pub(crate) fn second_derivative(
     mut module: Module<BBCode>,
     name: &Name,
     options: &forward_mode::Options,
-) -> Result<(Module<IRCode>, HessianNames), GradientError> {
+) -> Result<(Module<IRCode>, HvpNames), GradientError> {
     let with_respect_to = options.with_respect_to.clone();
     let of_gradient = reverse_mode::Options { with_respect_to, ..Default::default() };
     let reverse = reverse_mode::derive(&mut module, name, &of_gradient)?.names;
@@ -167,5 +167,5 @@ pub(crate) fn second_derivative(
         return Err(GradientError::NeverReturns(name.clone()));
     }
     let directional = forward_mode::differentiate(&mut module, &reverse.value_and_gradient, options)?;
-    Ok((into_ircode(module)?, HessianNames { reverse, directional }))
+    Ok((into_ircode(module)?, HvpNames { reverse, directional }))
 }

@@ -39,11 +39,11 @@ pub use gradient::{
     savings_report, specialized, to_bbcode, to_ircode, vjp, vjp_with,
 };
 pub use hessian::{Hessian, hessian};
-pub use hvp::{HessianNames, Hvp, hessian_function, hvp, hvp_with};
+pub use hvp::{Hvp, HvpNames, hvp, hvp_function, hvp_with};
 pub use input::{Input, InputError};
 pub use jacobian::{Jacobian, JacobianOptions, Mode, jacobian};
 pub use jvp::{Jvp, jvp, jvp_function, jvp_with};
 pub use linearize::{Linearization, linearize, linearized_function};
 pub use pass_statistics::{PassStatistics, PassStatisticsError, pass_statistics};
-pub use reduce::{ReduceOptions, ReduceProgress, reduce, reduce_with};
+pub use reduce::{ReduceError, ReduceOptions, ReduceProgress, reduce, reduce_with};
 pub use roundtrip::{Mismatch, Ways, roundtrip, roundtrip_declarations};

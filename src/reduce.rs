@@ -11,8 +11,11 @@ mod statements;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use bbcode::{BBCode, BlockId, InstId};
-use ircode::{Constant, IRCode, Module, Name, Operand, Scalar, Stmt, Style, Type, print_module};
+use bbcode::{BBCode, BlockId, ConversionError, InstId};
+use ircode::{
+    Constant, Function, IRCode, Module, Name, Operand, Positions, Scalar, Stmt, Style, TableViolations, Type,
+    Violations, print_module, verify_tables,
+};
 
 use crate::{to_bbcode, to_ircode};
 
@@ -38,6 +41,32 @@ pub struct ReduceOptions {
     pub allow_invalid: bool,
 }
 
+/// Why a program cannot be made smaller at all.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReduceError {
+    /// The predicate does not find the program interesting as it is given.
+    #[error("the program is not interesting as it is")]
+    NotInteresting,
+    /// [`ReduceOptions::only`] names a function that the program does not have.
+    #[error("there is no function `{0}`")]
+    NoSuchFunction(Name),
+    /// The verifier refuses a function of the program, and [`ReduceOptions::allow_invalid`] is not set.
+    #[error("`{function}` is not valid: {violations}")]
+    Invalid {
+        /// The function.
+        function: Name,
+        /// What is wrong with it.
+        violations: Violations<Positions>,
+    },
+    /// The verifier refuses the tables of the program.
+    #[error(transparent)]
+    Tables(#[from] TableViolations),
+    /// The program names what does not exist.
+    #[error(transparent)]
+    Conversion(#[from] ConversionError),
+}
+
 /// Makes a program smaller as long as it is interesting.
 ///
 /// This is delta debugging on the code itself (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing
@@ -48,8 +77,6 @@ pub struct ReduceOptions {
 /// the result. It must give the same answer each time; then the result is the same each time, too.
 ///
 /// Types need not be right in what comes out: the verifier does not look at them.
-///
-/// If the program as it is given is not interesting, not verified or not convertible, it is returned as it is.
 ///
 /// ```
 /// use ircode::{Style, parse_module, print_module};
@@ -65,7 +92,7 @@ pub struct ReduceOptions {
 /// end
 /// ")?.module;
 /// let strange = |module: &ircode::Module<ircode::IRCode>| print_module(module, Style::Julia).contains("strange");
-/// let reduced = bbkit::reduce(&module, &mut { strange }, &mut |_| {});
+/// let reduced = bbkit::reduce(&module, &mut { strange }, &mut |_| {})?;
 /// assert_eq!(print_module(&reduced, Style::Julia), "\
 /// function f()::Float64
 /// 1 ─     Main.strange(0.0, 0)::Float64
@@ -74,26 +101,40 @@ pub struct ReduceOptions {
 /// ");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+///
+/// [`ReduceError`] if there is nothing to begin with: the program as it is given is not interesting, or not valid.
 pub fn reduce(
     module: &Module<IRCode>,
     interesting: &mut dyn FnMut(&Module<IRCode>) -> bool,
     progress: &mut dyn FnMut(ReduceProgress),
-) -> Module<IRCode> {
+) -> Result<Module<IRCode>, ReduceError> {
     reduce_with(module, &ReduceOptions::default(), interesting, progress)
 }
 
 /// As [`reduce`], with options.
+///
+/// # Errors
+///
+/// [`ReduceError`].
 pub fn reduce_with(
     module: &Module<IRCode>,
     options: &ReduceOptions,
     interesting: &mut dyn FnMut(&Module<IRCode>) -> bool,
     progress: &mut dyn FnMut(ReduceProgress),
-) -> Module<IRCode> {
-    let Ok(mut state) = to_bbcode(module) else { return module.clone() };
+) -> Result<Module<IRCode>, ReduceError> {
+    if let Some(missing) = options.only.as_ref().filter(|only| module.function(only).is_none()) {
+        return Err(ReduceError::NoSuchFunction(missing.clone()));
+    }
+    if !options.allow_invalid {
+        verified(module)?;
+    }
+    let mut state = to_bbcode(module)?;
     let mut best = module.clone();
     let mut tests = 0;
-    if !(options.allow_invalid || is_valid(&state)) || !interesting(module) {
-        return best;
+    if !interesting(module) {
+        return Err(ReduceError::NotInteresting);
     }
     let mut seen = vec![fingerprint(module)];
     // Every step makes the program smaller in a measure that cannot fall for ever; this is against mistakes.
@@ -117,7 +158,7 @@ pub fn reduce_with(
             Err(_) => break,
         }
     }
-    best
+    Ok(best)
 }
 
 const MOST_ROUNDS: usize = 100;
@@ -249,9 +290,17 @@ fn fingerprint(module: &Module<IRCode>) -> u64 {
     hasher.finish()
 }
 
+/// Holds the program as it is given against the verifier.
+fn verified(module: &Module<IRCode>) -> Result<(), ReduceError> {
+    for Function { name, body, .. } in module.functions() {
+        body.verify().map_err(|violations| ReduceError::Invalid { function: name.clone(), violations })?;
+    }
+    Ok(verify_tables(module, |body| &body.argtypes)?)
+}
+
 fn is_valid(module: &Module<BBCode>) -> bool {
     module.functions().iter().all(|function| function.body.verify().is_ok())
-        && ircode::verify_tables(module, |body| &body.argtypes).is_ok()
+        && verify_tables(module, |body| &body.argtypes).is_ok()
 }
 
 /// Removes what is not reached any more, and fills blocks without statements, which text cannot show.

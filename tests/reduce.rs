@@ -5,7 +5,7 @@
 use std::cell::Cell;
 
 use bbcode::BBCode;
-use bbkit::{ReduceOptions, reduce, reduce_with, to_bbcode, to_ircode};
+use bbkit::{ReduceError, ReduceOptions, reduce, reduce_with, to_bbcode, to_ircode};
 use ircode::{Function, IRCode, Module, NewInstruction, Operand, Stmt, Style, Type, parse_module, print_module};
 use kit::anything::anything;
 use kit::numeric::{Program, numeric};
@@ -69,7 +69,7 @@ fn one_bad_statement_of_a_thousand_is_what_is_left() {
             assert!(module.functions().iter().all(|function| function.body.verify().is_ok()));
             calls(module, "xor_int", |_, _| true) > 0
         };
-        let reduced = reduce(&module, &mut interesting, &mut |_| {});
+        let reduced = reduce(&module, &mut interesting, &mut |_| {}).unwrap();
         let listing = print_module(&reduced, Style::Julia);
         assert_eq!(statements(&reduced), 2, "{listing}");
         assert!(listing.contains("Base.xor_int(0, 0)::Int64"), "{listing}");
@@ -87,7 +87,7 @@ fn one_bad_statement_in_a_loop_is_left_in_a_loop() {
             calls(module, "xor_int", in_reached_loop) > 0
         };
         assert!(interesting(&module), "{name}");
-        let reduced = reduce(&module, &mut interesting, &mut |_| {});
+        let reduced = reduce(&module, &mut interesting, &mut |_| {}).unwrap();
         let listing = print_module(&reduced, Style::Julia);
         assert!(statements(&reduced) <= 6, "{listing}");
         assert!(tests.get() < 600, "{name}: {}", tests.get());
@@ -98,14 +98,16 @@ fn one_bad_statement_in_a_loop_is_left_in_a_loop() {
 /// way.
 fn is_sound(module: &Module<IRCode>, interesting: &dyn Fn(&Module<IRCode>) -> bool) -> Result<(), String> {
     let mut last = None;
-    let reduced = reduce(module, &mut |module| interesting(module), &mut |progress| last = Some(progress.statements));
+    let reduced = reduce(module, &mut |module| interesting(module), &mut |progress| last = Some(progress.statements))
+        .map_err(|error| error.to_string())?;
     let listing = print_module(&reduced, Style::Bbkit);
     let check = |holds: bool, what: &str| if holds { Ok(()) } else { Err(format!("{what}\n{listing}")) };
     check(reduced.functions().iter().all(|function| function.body.verify().is_ok()), "not valid")?;
     check(interesting(&reduced), "not interesting")?;
     check(statements(&reduced) <= statements(module), "larger")?;
-    check(reduce(module, &mut |module| interesting(module), &mut |_| {}) == reduced, "another result")?;
-    check(reduce(&reduced, &mut |module| interesting(module), &mut |_| {}) == reduced, "not a fixed point")?;
+    let again = |module| reduce(module, &mut |module| interesting(module), &mut |_| {}).as_ref() == Ok(&reduced);
+    check(again(module), "another result")?;
+    check(again(&reduced), "not a fixed point")?;
     // The exact text reads back as the same program: what a command is shown is what is meant.
     check(parse_module(&listing).is_ok_and(|parsed| parsed.module == reduced), "not what its text says")
 }
@@ -178,14 +180,14 @@ fn functions_types_and_constants_go() {
     let module = parse_module(TWO).unwrap().module;
     let contains =
         |part: &'static str| move |module: &Module<IRCode>| print_module(module, Style::Julia).contains(part);
-    let reduced = |part| print_module(&reduce(&module, &mut contains(part), &mut |_| {}), Style::Julia);
+    let reduced = |part| print_module(&reduce(&module, &mut contains(part), &mut |_| {}).unwrap(), Style::Julia);
     assert_eq!(
         reduced("add_float"),
         "function g()::Float64\n1 ─     Base.add_float(0.0, 0.0)::Float64\n└──     return 0.0\nend\n"
     );
     assert_eq!(reduced("function f"), "function f()::Float64\n1 ─     return 0.0\nend\n");
     let options = ReduceOptions { only: Some("g".into()), ..ReduceOptions::default() };
-    let kept = reduce_with(&module, &options, &mut contains("function g"), &mut |_| {});
+    let kept = reduce_with(&module, &options, &mut contains("function g"), &mut |_| {}).unwrap();
     assert_eq!(kept.function("f"), module.function("f"));
     assert_eq!(kept.function("g").unwrap().body.stmts.len(), 1);
 }
@@ -193,13 +195,25 @@ fn functions_types_and_constants_go() {
 #[test]
 fn a_function_is_left_where_everything_is_interesting() {
     let module = parse_module(TWO).unwrap().module;
-    let left = reduce(&module, &mut |_| true, &mut |_| {});
+    let left = reduce(&module, &mut |_| true, &mut |_| {}).unwrap();
     assert_eq!(left.functions().len(), 1);
     assert_eq!(parse_module(&print_module(&left, Style::Bbkit)).unwrap().module, left);
 }
 
 #[test]
-fn what_is_not_interesting_stays_as_it_is() {
+fn without_an_interesting_valid_program_there_is_nothing_to_reduce() {
     let module = parse_module(TWO).unwrap().module;
-    assert_eq!(reduce(&module, &mut |_| false, &mut |_| {}), module);
+    assert_eq!(reduce(&module, &mut |_| false, &mut |_| {}), Err(ReduceError::NotInteresting));
+    let of = |name: &str| ReduceOptions { only: Some(name.into()), ..ReduceOptions::default() };
+    let missing = reduce_with(&module, &of("h"), &mut |_| true, &mut |_| {});
+    assert_eq!(missing, Err(ReduceError::NoSuchFunction("h".into())));
+
+    // A value that is used before it is there.
+    let text = TWO.replace("Base.add_float(x, 100.0)", "Base.add_float(%1, 100.0)");
+    let module = parse_module(&text).unwrap().module;
+    let invalid = reduce(&module, &mut |_| panic!("nothing is tried"), &mut |_| {});
+    assert!(matches!(&invalid, Err(ReduceError::Invalid { function, .. }) if function.as_str() == "g"), "{invalid:?}");
+    let options = ReduceOptions { allow_invalid: true, ..ReduceOptions::default() };
+    let reduced = reduce_with(&module, &options, &mut |module| module.function("g").is_some(), &mut |_| {}).unwrap();
+    assert_eq!(reduced.functions().len(), 1);
 }

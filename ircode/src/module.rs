@@ -333,13 +333,13 @@ impl<F> Module<F> {
         }
     }
 
-    /// Gives a function another name, in tables of methods too. Bodies are not looked at. Where there is no such
-    /// function, nothing changes.
+    /// Gives a function another name, in tables of methods too, and says whether there is such a function. Bodies are
+    /// not looked at.
     ///
     /// # Errors
     ///
     /// [`DefinedTwice`] if there is one of the new name, be it the same.
-    pub fn rename_function(&mut self, from: &str, to: impl Into<Name>) -> Result<(), DefinedTwice> {
+    pub fn rename_function(&mut self, from: &str, to: impl Into<Name>) -> Result<bool, DefinedTwice> {
         let to = to.into();
         if self.by_name.contains_key(&to) {
             return Err(DefinedTwice(to));
@@ -347,14 +347,13 @@ impl<F> Module<F> {
         if let Some(methods) = method_of(from).and_then(|of| self.methods.get_mut(of)) {
             methods.retain(|&method| Some(&method) != self.by_name.get(from));
         }
-        if let Some(index) = self.by_name.remove(from)
-            && let Some(function) = self.functions.get_mut(index)
-        {
-            function.name = to.clone();
+        let index = self.by_name.remove(from);
+        if let Some(index) = index {
+            self.functions[index].name = to.clone();
             self.tables.rename_function(from, &to);
             self.index(to, index);
         }
-        Ok(())
+        Ok(index.is_some())
     }
 
     /// The module with the functions at these positions alone, each once, in their order: its types, tables and

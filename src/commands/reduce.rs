@@ -115,7 +115,7 @@ impl Reduce {
         if let Some(failure) = trouble {
             return Err(failure);
         }
-        let text = self.text(&reduced)?;
+        let text = self.text(&reduced.map_err(|error| Failure::new(format!("{}: {error}", self.file)))?)?;
         match &self.output {
             Some(path) => fs::write(path, text).map_err(|error| Failure::new(format!("{path}: {error}"))),
             None => {
