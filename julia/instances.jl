@@ -231,6 +231,8 @@ function sharper_call(ir, rows::Columns, @nospecialize(stmt), instances::Instanc
     if Meta.isexpr(stmt, :invoke)
         mi = instance_of(stmt.args[1])
         mi === nothing && return nothing
+        # Julia infers each instance anew: without end where a function gives itself a closure of the function that it was given.
+        nesting(mi.specTypes) <= MOST_NESTED || return Expr(:call, stmt.args[2:end]...)
         along = call_along_dimension(ir, rows, mi, stmt.args)
         along === nothing || return along
         part = part_of_factors(ir, rows, mi, stmt.args)

@@ -10,7 +10,7 @@ use bbcode::{BBCode, ConversionError};
 use exec::{Limits, Machine, RunError, Value, ValueError};
 use hashbrown::HashSet;
 use ircode::wording::counted;
-use ircode::{Callee, IRCode, Module, Name, Positions, SSAValue, TableViolations, Type, Violations, verify_tables};
+use ircode::{IRCode, Module, Name, Positions, SSAValue, TableViolations, Type, Violations, verify_tables};
 pub use passes::reverse_mode::{Carrier, Savings};
 use passes::reverse_mode::{Derivative, DerivativeNames, Options, derive};
 use passes::rules::{RuleError, RuleTable};
@@ -42,27 +42,20 @@ pub(crate) fn verified(module: &Module<IRCode>, name: &Name) -> Result<Module<BB
     let mut work = vec![asked];
     if module.has_tables() || !module.differentiability_witnesses().is_empty() {
         verify_tables(module, |body| &body.argtypes)?;
-        for declaration in module.declarations() {
-            let entries = declaration.entries().into_iter().flatten().map(|entry| &entry.function);
-            work.extend(entries.filter_map(|name| module.function_index(name)));
-        }
-        let derivatives =
-            module.differentiability_witnesses().iter().flat_map(|witness| witness.jvp.iter().chain(&witness.vjp));
-        work.extend(derivatives.filter_map(|name| module.function_index(name)));
     }
+    module.for_each_declared_function(&mut |named| work.push(named));
     let mut seen: HashSet<usize> = work.iter().copied().collect();
     while let Some(function) = work.pop().and_then(|index| module.functions().get(index)) {
         if let Err(violations) = function.body.verify() {
             return Err(GradientError::Invalid { function: function.name.clone(), violations });
         }
         for stmt in function.body.stmts.stmts() {
-            if let Some(Callee::Function(callee)) = module.called(stmt)
-                && seen.insert(callee)
-            {
-                work.push(callee);
-            }
             stmt.for_each_operand(&mut |operand| {
-                work.extend(module.named_function(operand).filter(|named| seen.insert(*named)));
+                module.for_each_named_function(operand, &mut |named| {
+                    if seen.insert(named) {
+                        work.push(named);
+                    }
+                });
             });
         }
     }

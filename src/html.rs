@@ -3,7 +3,8 @@
 //! A page has a list at the left (functions, or the steps of a pipeline), and for what is picked listings side by side
 //! with a drawing of the control-flow graph. Statements, blocks and arguments light up everywhere together when one of
 //! their names is pointed at. A page is made of the listings that [`ircode::print_function`] and
-//! [`bbcode::print_function`] print, character by character, so that what is copied from it can be read again.
+//! [`bbcode::print_function`] print, character by character: IRCode that is copied from it can be read again. BBCode is
+//! read from JSON only, as its names are no numbers of lines.
 //!
 //! The same input gives the same bytes.
 

@@ -549,3 +549,32 @@ fn what_comes_to_a_join_on_several_ways_is_there_once() {
     let after = count(&module);
     assert!(after < 4 * before, "{before} statements became {after}");
 }
+
+/// Functions that were replaced stay where a declaration names them: tables of methods, witnesses, global constants.
+#[test]
+fn what_declarations_name_stays() {
+    const CODE: &str = "
+function scaled(x::Float64, by::Float64)::Float64
+1 ─ %1 = Base.mul_float(x, by)::Float64
+└──      return %1
+end
+function applied(s::Shape, f::BBKit.Closure{Tuple{Float64}, Float64})::Float64
+1 ─ %1 = (f)(2.0)::Float64
+└──      return %1
+end
+function main(s::Shape, y::Float64)::Float64
+1 ─ %1 = BBKit.partial_apply(Main.scaled, y)::BBKit.Closure{Tuple{Float64}, Float64}
+│   %2 = Main.applied(s, %1)::Float64
+└──      return %2
+end
+";
+    let plain = "class Shape\n    scale::Float64\nend\n";
+    let in_a_table = "class Shape\n    scale::Float64\n    method apply => applied\nend\n";
+    let with_a_witness = format!("{plain}differentiability witness applied wrt 2\nend\n");
+    for (declarations, stays) in [(plain, false), (in_a_table, true), (&with_a_witness, true)] {
+        let (module, report) = specialized(&format!("{declarations}{CODE}"));
+        assert_eq!(report.specialized.len(), 1, "{declarations}");
+        assert_eq!(module.function("applied").is_some(), stays, "{declarations}");
+        ircode::verify_tables(&module, |body| &body.argtypes).unwrap();
+    }
+}

@@ -6,7 +6,8 @@
 use std::fmt::Write as _;
 
 use bbkit::exec::Value;
-use bbkit::ircode::parse_module;
+use bbkit::ircode::{Type, parse_module};
+use bbkit::{Engine, GradientOptions, RunOptions};
 
 fn gradient(text: &str, function: &str, args: &[Value]) -> (f64, Value) {
     let module = parse_module(text).unwrap().module;
@@ -245,5 +246,58 @@ fn tuples_of_shared_tuples() {
     match bbkit::gradient(&module, "f", &[Value::from(3.0)], Default::default()) {
         Ok(result) => assert_eq!(result.gradient[0].as_float(), Some(1.0)),
         Err(error) => assert!(error.to_string().contains("no derivative rule for `getfield`"), "{error}"),
+    }
+}
+
+/// Structs in one another, so deep, where each holds the next so many times.
+fn nested(depth: usize, width: usize) -> String {
+    let mut text = format!("struct S{depth}\n    x::Float64\nend\n\n");
+    for number in (0..depth).rev() {
+        writeln!(text, "struct S{number}").unwrap();
+        for field in 0..width {
+            writeln!(text, "    f{field}::S{}", number + 1).unwrap();
+        }
+        text.push_str("end\n\n");
+    }
+    text
+}
+
+const OF_NESTED: &str = "
+function f(v::Vector{S0}, x::Float64)::Float64
+1 ─ %1 = Base.arraylen(v)::Int64
+│   %2 = Base.slt_int(0, %1)::Bool
+└──      goto #3 if not %2
+2 ─ %4 = Base.arrayref(true, v, 1)::S0
+│   %5 = Base.getfield(%4, :f0)::S1
+└──      goto #3
+3 ┄ %7 = Base.mul_float(x, x)::Float64
+└──      return %7
+end
+";
+
+/// What is found by going down into types is bounded, wherever it is written out, on both engines.
+#[test]
+fn declared_types_may_be_nested_deep() {
+    let own = |width: usize| {
+        let fields: String = (0..width).map(|field| format!("    f{field}::S0\n")).collect();
+        format!("struct S0\n{fields}end\n\n").replace("::S1", "::S0")
+    };
+    let programs = [nested(20_000, 1), nested(60, 2), nested(33, 1), nested(5, 2), own(24)];
+    for (number, types) in programs.iter().enumerate() {
+        let text = format!("{types}{OF_NESTED}");
+        let text = if types.contains("::S1") { text } else { text.replace("::S1", "::S0") };
+        let module = parse_module(&text).unwrap().module;
+        let empty =
+            bbkit::exec::Machine::new(&module).value_from_json(&serde_json::json!([]), &Type::parse("Vector{S0}"));
+        let args = [empty.unwrap(), Value::from(3.0)];
+        // What the interpreter only can do, native code leaves to it.
+        for (engine, of_gradient) in [(Engine::Interpreter, Engine::Interpreter), (Engine::Native, Engine::Auto)] {
+            let (value, _) = bbkit::run(&module, "f", &args, &RunOptions::default().engine(engine)).unwrap();
+            assert_eq!(value.as_float(), Some(9.0), "{number}");
+            let engine = of_gradient;
+            let options = GradientOptions::new().engine(engine);
+            let result = bbkit::gradient_with(&module, "f", &args, &options).unwrap();
+            assert_eq!(result.gradient[1].as_float(), Some(6.0), "{number}");
+        }
     }
 }

@@ -168,3 +168,16 @@ fn what_is_shrunk_keeps_the_entries_that_it_needs() {
     assert!(small.class_method("Circle", "area", None).is_some());
     assert!(small.function("circle_area_jvp").is_none());
 }
+
+#[test]
+fn a_class_goes_with_its_type() {
+    let mut module = shapes();
+    let (classes, declarations) = (module.classes().len(), module.declarations().count());
+    module.retain(|_| true, |def| def.name.as_str() != "Circle");
+    assert!(module.class("Circle").is_none() && module.type_def("Circle").is_none());
+    assert_eq!((module.classes().len(), module.declarations().count()), (classes - 1, declarations - 1));
+    // The others are found as before.
+    for class in module.classes() {
+        assert_eq!(module.class(&class.name), Some(class));
+    }
+}

@@ -134,7 +134,9 @@ impl Point {
     fn check_forward(&self, module: &Module<IRCode>, args: &[Value], tolerance: f64) -> Result<(), Failed> {
         let text = self.gradient.replace("NaN", "\"NaN\"").replace("-Inf", "\"-Infinity\"");
         let text = text.replace("Inf", "\"Infinity\"").replace("-\"Infinity\"inity", "-Infinity");
-        let Ok(Json::Array(gradient)) = serde_json::from_str(&text) else { return Ok(()) };
+        let Json::Array(gradient) = serde_json::from_str(&text)? else {
+            return Err(format!("{}: the gradient is no array", self.gradient).into());
+        };
         let numbers: Vec<usize> =
             (0..args.len()).filter(|&index| args[index].as_float().is_some() && !gradient[index].is_null()).collect();
         let machine = Machine::new(module);

@@ -296,6 +296,9 @@ impl BBCode {
 
     /// Puts another statement in the place of one; its name, type, line and flags stay. Returns what was there.
     ///
+    /// A terminator out of which control does not fall, as a `goto`, also ends the block's falling through to the next;
+    /// if one that falls is put back, [`BBCode::set_next`] has to say where to.
+    ///
     /// ```
     /// use bbcode::BBCode;
     /// use ircode::{Stmt, parse_function};

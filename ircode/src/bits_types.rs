@@ -1,10 +1,13 @@
 //! Which types are bits.
 
+use hashbrown::HashMap;
+
 use crate::module::{Module, TypeKind};
+use crate::name::Name;
 use crate::types::Type;
 
 /// Types nested deeper are not looked into.
-const NESTED: usize = 8;
+const NESTED: usize = 64;
 
 impl<F> Module<F> {
     /// Julia's `isbitstype`: whether values of this type are bits without references. Places of such types, as the
@@ -22,29 +25,46 @@ impl<F> Module<F> {
     /// # Ok::<(), ircode::DefinedTwice>(())
     /// ```
     pub fn is_bits_type(&self, ty: &Type) -> Option<bool> {
-        self.is_bits_inside(ty, 0)
+        self.is_bits_inside(ty, 0, &mut HashMap::new())
     }
 
-    fn is_bits_inside(&self, ty: &Type, depth: usize) -> Option<bool> {
+    /// `known` are the answers for declared types that were asked for on the way; none while it is being found.
+    fn is_bits_inside(&self, ty: &Type, depth: usize, known: &mut HashMap<Name, Option<bool>>) -> Option<bool> {
         if depth > NESTED {
             return None;
         }
-        let parts: Vec<&Type> = match ty {
-            Type::Scalar(_) | Type::Nothing => return Some(true),
-            Type::Array(_) | Type::Ref(_) | Type::Memory(_) | Type::String | Type::Symbol => return Some(false),
-            Type::Tuple(types) => types.iter().collect(),
-            Type::NamedTuple(fields) => fields.iter().map(|(_, ty)| ty).collect(),
+        match ty {
+            Type::Scalar(_) | Type::Nothing => Some(true),
+            Type::Array(_) | Type::Ref(_) | Type::Memory(_) | Type::String | Type::Symbol => Some(false),
+            Type::Tuple(types) => self.are_bits(types.iter(), depth, known),
+            Type::NamedTuple(fields) => self.are_bits(fields.iter().map(|(_, ty)| ty), depth, known),
             Type::Named(name) => match &self.type_def(name)?.kind {
-                TypeKind::Struct { mutable: true, .. } => return Some(false),
-                TypeKind::Struct { fields, .. } => fields.iter().map(|(_, ty)| ty).collect(),
-                TypeKind::Enum { .. } => return None,
+                TypeKind::Struct { mutable: true, .. } => Some(false),
+                TypeKind::Struct { fields, .. } => {
+                    if let Some(known) = known.get(name) {
+                        return *known;
+                    }
+                    known.insert(name.clone(), None);
+                    let answer = self.are_bits(fields.iter().map(|(_, ty)| ty), depth, known);
+                    known.insert(name.clone(), answer);
+                    answer
+                }
+                TypeKind::Enum { .. } => None,
             },
-            _ => return None,
-        };
-        // One part with references decides, whatever the others are.
+            _ => None,
+        }
+    }
+
+    /// One part with references decides, whatever the others are.
+    fn are_bits<'t>(
+        &self,
+        parts: impl IntoIterator<Item = &'t Type>,
+        depth: usize,
+        known: &mut HashMap<Name, Option<bool>>,
+    ) -> Option<bool> {
         let mut answer = Some(true);
         for part in parts {
-            match self.is_bits_inside(part, depth + 1) {
+            match self.is_bits_inside(part, depth + 1, known) {
                 Some(true) => {}
                 Some(false) => return Some(false),
                 None => answer = None,

@@ -4,12 +4,12 @@ use hashbrown::HashSet;
 
 use crate::callee::Callee;
 use crate::constant::Constant;
+use crate::globals::GlobalPart;
 use crate::graph::{Components, FlowGraph};
 use crate::module::Module;
 use crate::names::Names;
 use crate::operand::Operand;
 use crate::primitives::ResultType;
-use crate::tables::Declaration;
 use crate::view::Body;
 
 /// The functions of a module, by position, and which of them call which. It borrows the module, so that it cannot be
@@ -51,7 +51,7 @@ pub struct CallGraph<'m, F> {
 
 impl<'m, F: Body> CallGraph<'m, F> {
     /// The call graph of a module, in time linear in its statements. A function named anywhere else than as what is
-    /// called escapes, in a table of methods too.
+    /// called escapes, also in a declaration.
     pub fn new(module: &'m Module<F>) -> Self {
         let len = module.functions().len();
         let mut edges: Vec<(usize, usize)> = Vec::new();
@@ -70,27 +70,22 @@ impl<'m, F: Body> CallGraph<'m, F> {
                     _ => {}
                 }
                 stmt.for_each_operand(&mut |operand| {
-                    if !callee.is_some_and(|callee| std::ptr::eq(callee, operand))
-                        && let Some(named) = module.named_function(operand)
-                    {
-                        escapes[named] = true;
+                    match operand {
+                        operand if callee.is_some_and(|callee| std::ptr::eq(callee, operand)) => {}
+                        Operand::Constant(Constant::Tuple(_) | Constant::NamedTuple(_)) => {
+                            module.for_each_named_function(operand, &mut |named| escapes[named] = true);
+                        }
+                        // Methods of a function that is named are called by dispatch only.
+                        operand => {
+                            if let Some(named) = module.named_function(operand) {
+                                escapes[named] = true;
+                            }
+                        }
                     }
                 });
             });
         }
-        let tables: Vec<Declaration> = if module.has_tables() { module.declarations().collect() } else { Vec::new() };
-        for entry in tables.iter().filter_map(Declaration::entries).flatten() {
-            if let Some(escapes) = module.function_index(&entry.function).and_then(|index| escapes.get_mut(index)) {
-                *escapes = true;
-            }
-        }
-        for witness in module.differentiability_witnesses() {
-            for name in witness.jvp.iter().chain(&witness.vjp) {
-                if let Some(escapes) = module.function_index(name).and_then(|index| escapes.get_mut(index)) {
-                    *escapes = true;
-                }
-            }
-        }
+        module.for_each_declared_function(&mut |named| escapes[named] = true);
         let calls = FlowGraph::new(len, edges);
         let components = Components::new(&calls);
         CallGraph { module, calls, escapes, calls_unknown, components }
@@ -165,6 +160,79 @@ impl<F> Module<F> {
         match named {
             Some(Callee::Function(index)) => Some(index),
             _ => None,
+        }
+    }
+
+    /// Calls `take` with the positions of all functions of the module that an operand may stand for: the one that it
+    /// names, each method of a function that has several, and those that a tuple holds.
+    ///
+    /// ```
+    /// use ircode::{Constant, Operand, Positions, parse_module};
+    ///
+    /// let module = parse_module(r#"
+    /// function var"area(::Float64)"(x::Float64)::Float64
+    /// 1 ─      return x
+    /// end
+    /// function var"area(::Int64)"(x::Int64)::Int64
+    /// 1 ─      return x
+    /// end
+    /// "#)?.module;
+    /// let both = [Constant::Function("area".into()), Constant::int64(3)];
+    /// let mut found = Vec::new();
+    /// let operand = Operand::<Positions>::Constant(Constant::Tuple(both.to_vec().into()));
+    /// module.for_each_named_function(&operand, &mut |position| found.push(position));
+    /// assert_eq!(found, [0, 1]);
+    /// # Ok::<(), ircode::TextError>(())
+    /// ```
+    pub fn for_each_named_function<N: Names>(&self, operand: &Operand<N>, take: &mut dyn FnMut(usize)) {
+        match operand {
+            Operand::Constant(constant) => self.for_each_function_in(constant, take),
+            Operand::Quote(constant) => self.for_each_function_in(constant, take),
+            Operand::Global(_) => self.take_functions(self.callee(operand), take),
+            _ => {}
+        }
+    }
+
+    /// Calls `take` with the positions of all functions of the module that its declarations name: entries of the tables
+    /// of methods, differentiability witnesses, and what global constants hold. Some may come several times.
+    pub fn for_each_declared_function(&self, take: &mut dyn FnMut(usize)) {
+        let of_classes = self.classes().iter().map(|class| &class.methods);
+        for entry in of_classes.chain(self.witnesses().iter().map(|witness| &witness.entries)).flatten() {
+            self.take_functions(Some(self.function_callee(&entry.function)), take);
+        }
+        for witness in self.differentiability_witnesses() {
+            for name in [&witness.function].into_iter().chain(&witness.jvp).chain(&witness.vjp) {
+                self.take_functions(Some(self.function_callee(name)), take);
+            }
+        }
+        for part in self.global_constants().iter().flat_map(|constant| constant.value().parts()) {
+            match part {
+                GlobalPart::Constant(constant) => self.for_each_function_in(constant, take),
+                GlobalPart::Global(global) => self.take_functions(Some(self.global_callee(global)), take),
+                GlobalPart::Undefined => {}
+            }
+        }
+    }
+
+    fn for_each_function_in(&self, constant: &Constant, take: &mut dyn FnMut(usize)) {
+        match constant {
+            Constant::Function(name) => self.take_functions(Some(self.function_callee(name)), take),
+            Constant::Tuple(parts) | Constant::SimpleVector(parts) => {
+                parts.iter().for_each(|part| self.for_each_function_in(part, take));
+            }
+            Constant::NamedTuple(fields) => {
+                fields.iter().for_each(|(_, part)| self.for_each_function_in(part, take));
+            }
+            _ => {}
+        }
+    }
+
+    fn take_functions(&self, named: Option<Callee>, take: &mut dyn FnMut(usize)) {
+        match named {
+            Some(Callee::Function(position)) => take(position),
+            // A function of which the module has methods.
+            Some(Callee::Unknown(path)) => self.methods(&path).iter().copied().for_each(take),
+            _ => {}
         }
     }
 }

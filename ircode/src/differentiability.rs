@@ -7,7 +7,7 @@
 use hashbrown::HashMap;
 
 use crate::module::{DefinedTwice, Module};
-use crate::name::Name;
+use crate::name::{Name, without_main};
 use crate::tables::DerivativeKind;
 
 /// A differentiability witness: the derivatives of a function with respect to some of its parameters.
@@ -64,7 +64,7 @@ impl PartialEq for DifferentiabilityWitnesses {
 
 impl DifferentiabilityWitnesses {
     fn position(&self, function: &str, with_respect_to: &[u32]) -> Option<usize> {
-        let own = self.by_function.get(plain(function))?;
+        let own = self.by_function.get(without_main(function))?;
         let same = |at: &&usize| self.list.get(**at).is_some_and(|known| known.with_respect_to == with_respect_to);
         own.iter().find(same).copied()
     }
@@ -74,7 +74,7 @@ impl DifferentiabilityWitnesses {
             let same = self.list.get(at) == Some(&witness);
             return if same { Ok(()) } else { Err(DefinedTwice(witness.name())) };
         }
-        let own = self.by_function.entry(Name::from(plain(&witness.function))).or_default();
+        let own = self.by_function.entry(Name::from(without_main(&witness.function))).or_default();
         own.push(self.list.len());
         self.list.push(witness);
         Ok(())
@@ -82,9 +82,13 @@ impl DifferentiabilityWitnesses {
 
     fn retain(&mut self, wanted: impl FnMut(&DifferentiabilityWitness) -> bool) {
         self.list.retain(wanted);
+        self.index();
+    }
+
+    fn index(&mut self) {
         self.by_function.clear();
         for (at, witness) in self.list.iter().enumerate() {
-            self.by_function.entry(Name::from(plain(&witness.function))).or_default().push(at);
+            self.by_function.entry(Name::from(without_main(&witness.function))).or_default().push(at);
         }
     }
 
@@ -92,17 +96,10 @@ impl DifferentiabilityWitnesses {
     pub(crate) fn rename_function(&mut self, from: &str, to: &Name) {
         for witness in &mut self.list {
             let names = std::iter::once(&mut witness.function).chain(&mut witness.jvp).chain(&mut witness.vjp);
-            names.filter(|name| name.as_str() == from).for_each(|name| *name = to.clone());
+            names.filter(|name| without_main(name) == without_main(from)).for_each(|name| *name = to.clone());
         }
-        if let Some(own) = self.by_function.remove(plain(from)) {
-            self.by_function.insert(Name::from(plain(to)), own);
-        }
+        self.index();
     }
-}
-
-/// A name without the module of the program itself.
-fn plain(name: &str) -> &str {
-    name.strip_prefix("Main.").unwrap_or(name)
 }
 
 /// Differentiability witnesses.
@@ -127,7 +124,13 @@ impl<F> Module<F> {
     /// # Ok::<(), ircode::TextError>(())
     /// ```
     pub fn witnesses_of(&self, function: &str) -> impl Iterator<Item = &DifferentiabilityWitness> + '_ {
-        let own = self.tables.differentiability.by_function.get(plain(function)).map(Vec::as_slice).unwrap_or_default();
+        let own = self
+            .tables
+            .differentiability
+            .by_function
+            .get(without_main(function))
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         own.iter().filter_map(|&at| self.tables.differentiability.list.get(at))
     }
 
@@ -153,5 +156,30 @@ impl<F> Module<F> {
             DerivativeKind::Vjp => witness.vjp = Some(derivative.into()),
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::code::IRCode;
+    use crate::module::Module;
+    use crate::text::parse_module;
+
+    #[test]
+    fn witnesses_of_a_function_that_is_renamed_are_its_own() {
+        let text = "
+function f(x::Float64)::Float64
+1 ─      return x
+end
+differentiability witness f wrt 2
+end
+differentiability witness g wrt 2 3
+end
+";
+        let mut module: Module<IRCode> = parse_module(text).unwrap().module;
+        assert_eq!(module.rename_function("f", "g"), Ok(true));
+        let sets: Vec<&[u32]> = module.witnesses_of("g").map(|witness| witness.with_respect_to.as_slice()).collect();
+        assert_eq!(sets, [&[2][..], &[2, 3]]);
+        assert_eq!(module.witnesses_of("f").count(), 0);
     }
 }

@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 
 use crate::constant::Constant;
 use crate::module::{DefinedTwice, Module};
-use crate::name::Name;
+use crate::name::{Name, without_main};
 use crate::names::Names;
 use crate::operand::{GlobalRef, Operand};
 use crate::scalar::{Scalar, ScalarType};
@@ -44,6 +44,16 @@ pub enum GlobalValue {
     },
     /// A tuple, a named tuple, a reference or a struct, by its fields in order.
     Fields(Vec<GlobalPart>),
+}
+
+impl GlobalValue {
+    /// The elements or fields, in order; none of an array of numbers.
+    pub fn parts(&self) -> &[GlobalPart] {
+        match self {
+            GlobalValue::Numbers { .. } => &[],
+            GlobalValue::Elements { elements: parts, .. } | GlobalValue::Fields(parts) => parts,
+        }
+    }
 }
 
 /// An element or a field of a global constant.
@@ -255,7 +265,7 @@ impl PartialEq for GlobalConstants {
 impl GlobalConstants {
     /// Adds one, unless it is there already.
     pub(crate) fn declare(&mut self, constant: Arc<GlobalConstant>) -> Result<(), DefinedTwice> {
-        let key = Name::from(plain(constant.name()));
+        let key = Name::from(without_main(constant.name()));
         if let Some(known) = self.by_name.get(&key).and_then(|&index| self.list.get(index)) {
             return if *known == constant { Ok(()) } else { Err(DefinedTwice(constant.name().clone())) };
         }
@@ -264,10 +274,6 @@ impl GlobalConstants {
         self.list.push(constant);
         Ok(())
     }
-}
-
-fn plain(path: &str) -> &str {
-    path.strip_prefix("Main.").unwrap_or(path)
 }
 
 /// Global constants.
@@ -297,7 +303,7 @@ impl<F> Module<F> {
             "" | "Main" if is_of_length(global.name.len()) => by_name.get(global.name.as_str()).copied(),
             "" | "Main" => None,
             module => {
-                let module = plain(module);
+                let module = without_main(module);
                 let may_be = is_of_length(module.len() + 1 + global.name.len());
                 may_be.then(|| by_name.get(format!("{module}.{}", global.name).as_str()).copied()).flatten()
             }

@@ -36,6 +36,7 @@ mod tables;
 pub mod tangents;
 pub mod text;
 pub mod three_valued;
+mod type_nesting;
 mod types;
 mod verify;
 mod version;
@@ -59,7 +60,7 @@ pub use head::{HEADS, Head, HeadProperties};
 pub use instruction::{CallInfo, DebugInfo, Instruction, LineInfo, LineInfoNode, NewInstruction, Origin};
 pub use json::{JsonError, from_json, to_json};
 pub use module::{DefinedTwice, Function, Module, TypeDef, TypeKind, method_of};
-pub use name::{Name, unqualified};
+pub use name::{Name, unqualified, without_main};
 pub use names::{BlockNumber, Names, NoSwitch, NumberedNames, Positions, SSAValue, SwitchNode, write_name};
 pub use operand::{Argument, GlobalRef, Operand, Operands};
 pub use phi::UnnamedPhiEdge;
@@ -75,6 +76,7 @@ pub use text::{
     Style, TextError, parse_function, parse_module, parse_module_with_parameters, print_body, print_function,
     print_module,
 };
+pub use type_nesting::TypeNesting;
 pub use types::{ArrayType, ClosureType, Type};
 pub use verify::{
     Check, TableCheck, TableViolation, TableViolations, Violation, Violations, verify, verify_tables,

@@ -393,8 +393,8 @@ impl<F> Module<F> {
         only
     }
 
-    /// Removes the functions and the types that are not to be kept. Each is asked about once, in order. What still
-    /// mentions one is not looked at. Linear in the module.
+    /// Removes the functions and the types that are not to be kept, classes among them. Each is asked about once, in
+    /// order. What still mentions one is not looked at. Linear in the module.
     pub fn retain(&mut self, keep_function: impl FnMut(&Function<F>) -> bool, keep_type: impl FnMut(&TypeDef) -> bool) {
         self.functions.retain(keep_function);
         self.types.retain(keep_type);
@@ -406,6 +406,8 @@ impl<F> Module<F> {
             self.index(name, index);
         }
         self.types_by_name = self.types.iter().enumerate().map(|(index, def)| (def.name.clone(), index)).collect();
+        let types = &self.types_by_name;
+        self.tables.retain_classes(|name| types.contains_key(name));
     }
 
     /// Declares a type. What is declared before without its supertypes gets these. Supertypes that have no names, as `T

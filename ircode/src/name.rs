@@ -55,6 +55,18 @@ pub fn unqualified(path: &str) -> &str {
     }
 }
 
+/// A path without the module of the program itself, which may be left out: `f` for `Main.f`.
+///
+/// ```
+/// use ircode::without_main;
+///
+/// assert_eq!(without_main("Main.f"), "f");
+/// assert_eq!(without_main("Base.sin"), "Base.sin");
+/// ```
+pub fn without_main(path: &str) -> &str {
+    path.strip_prefix("Main.").unwrap_or(path)
+}
+
 impl Deref for Name {
     type Target = str;
 

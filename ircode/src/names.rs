@@ -76,7 +76,7 @@ impl SSAValue {
     /// The value of the statement at this index, counted from 0. Indices past `u32::MAX - 1` do not occur: no program
     /// holds as many statements.
     pub fn from_index(index: usize) -> Self {
-        SSAValue(u32::try_from(index + 1).unwrap_or(u32::MAX))
+        SSAValue(u32::try_from(index.saturating_add(1)).unwrap_or(u32::MAX))
     }
 
     /// The index of the statement, counted from 0; `None` for the invalid `%0`.
@@ -132,7 +132,7 @@ impl BlockNumber {
 
     /// The block at this index, counted from 0.
     pub fn from_index(index: usize) -> Self {
-        BlockNumber(u32::try_from(index + 1).unwrap_or(u32::MAX))
+        BlockNumber(u32::try_from(index.saturating_add(1)).unwrap_or(u32::MAX))
     }
 
     /// The index of the block, counted from 0; `None` for the virtual block 0.

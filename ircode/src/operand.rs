@@ -55,7 +55,7 @@ pub struct Argument(pub u32);
 impl Argument {
     /// The argument at this index, counted from 0.
     pub fn from_index(index: usize) -> Self {
-        Argument(u32::try_from(index + 1).unwrap_or(u32::MAX))
+        Argument(u32::try_from(index.saturating_add(1)).unwrap_or(u32::MAX))
     }
 
     /// The index, counted from 0; `None` for the invalid `_0`.

@@ -97,36 +97,38 @@ impl Reach<'_> {
     /// Adds the functions that values of a type passed from outside may be or name, which are looked up when they are
     /// compared or have tangents made, too. `None` if these may be any.
     fn add_passed(&mut self, ty: &Type, seen: &mut HashSet<Type>) -> Option<()> {
-        if !seen.insert(ty.clone()) {
-            return Some(());
-        }
-        match ty {
-            Type::Scalar(_) | Type::Nothing | Type::String | Type::Symbol | Type::Bottom | Type::TypeOf(_) => Some(()),
-            Type::Any | Type::Untyped | Type::Closure(_) | Type::DifferentiableFunction(_) => None,
-            Type::Function(name) => {
-                self.add_function(name, None);
-                Some(())
+        let mut work = vec![ty.clone()];
+        while let Some(ty) = work.pop() {
+            if !seen.insert(ty.clone()) {
+                continue;
             }
-            Type::Union(types) | Type::Tuple(types) => types.iter().try_for_each(|ty| self.add_passed(ty, seen)),
-            Type::NamedTuple(fields) => fields.iter().try_for_each(|(_, ty)| self.add_passed(ty, seen)),
-            Type::Array(array) => self.add_passed(&array.element, seen),
-            Type::Ref(ty) | Type::Memory(ty) | Type::MemoryRef(ty) | Type::Stack(ty) | Type::Slot(ty) => {
-                self.add_passed(ty, seen)
-            }
-            Type::Named(name) => {
-                let known = self.module.dispatch_type(ty);
-                if known != *ty {
-                    return self.add_passed(&known, seen);
+            match &ty {
+                Type::Scalar(_) | Type::Nothing | Type::String | Type::Symbol | Type::Bottom | Type::TypeOf(_) => {}
+                Type::Any | Type::Untyped | Type::Closure(_) | Type::DifferentiableFunction(_) => return None,
+                Type::Function(name) => self.add_function(name, None),
+                Type::Union(types) | Type::Tuple(types) => work.extend(types.iter().cloned()),
+                Type::NamedTuple(fields) => work.extend(fields.iter().map(|(_, ty)| ty.clone())),
+                Type::Array(array) => work.push(array.element.clone()),
+                Type::Ref(ty) | Type::Memory(ty) | Type::MemoryRef(ty) | Type::Stack(ty) | Type::Slot(ty) => {
+                    work.push((**ty).clone());
                 }
-                let def = self.module.type_def(name).filter(|_| !self.module.may_be_of_subclass(name))?;
-                match &def.kind {
-                    TypeKind::Struct { fields, .. } => fields.iter().try_for_each(|(_, ty)| self.add_passed(ty, seen)),
-                    TypeKind::Enum { cases } => {
-                        cases.iter().flat_map(|(_, payload)| payload).try_for_each(|ty| self.add_passed(ty, seen))
+                Type::Named(name) => {
+                    let known = self.module.dispatch_type(&ty);
+                    if known != ty {
+                        work.push(known);
+                        continue;
+                    }
+                    let def = self.module.type_def(name).filter(|_| !self.module.may_be_of_subclass(name))?;
+                    match &def.kind {
+                        TypeKind::Struct { fields, .. } => work.extend(fields.iter().map(|(_, ty)| ty.clone())),
+                        TypeKind::Enum { cases } => {
+                            work.extend(cases.iter().flat_map(|(_, payload)| payload).cloned());
+                        }
                     }
                 }
             }
         }
+        Some(())
     }
 
     /// Adds what a statement calls. `None` if that may be anything.

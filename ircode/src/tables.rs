@@ -13,7 +13,7 @@ use hashbrown::{HashMap, HashSet};
 use crate::differentiability::{DifferentiabilityWitness, DifferentiabilityWitnesses};
 use crate::globals::{GlobalConstant, GlobalConstants};
 use crate::module::{DefinedTwice, Module, TypeDef, TypeKind};
-use crate::name::Name;
+use crate::name::{Name, without_main};
 use crate::tangents::{shadow_name, shadowed_name};
 use crate::types::Type;
 
@@ -253,11 +253,6 @@ fn witness_name(of: &Type, protocol: &str) -> Name {
     Name::from(format!("{of}: {protocol}"))
 }
 
-/// A name without the module of the program itself.
-fn plain(name: &str) -> &str {
-    name.strip_prefix("Main.").unwrap_or(name)
-}
-
 fn plain_type(ty: &Type) -> Type {
     match ty {
         Type::Named(name) => name.strip_prefix("Main.").map_or_else(|| ty.clone(), Type::named),
@@ -331,7 +326,7 @@ impl<F> Module<F> {
                 Ok(())
             }
             Declaration::Witness(witness) => {
-                let key = (plain_type(&witness.of), Name::from(plain(&witness.protocol)));
+                let key = (plain_type(&witness.of), Name::from(without_main(&witness.protocol)));
                 if let Some(known) = self.tables.witness(&key) {
                     let twice = || DefinedTwice(witness_name(&witness.of, &witness.protocol));
                     return if *known == witness { Ok(()) } else { Err(twice()) };
@@ -382,7 +377,7 @@ impl<F> Module<F> {
                 self.tables.classes.get_mut(index).map(|class| &mut class.methods)
             }
             Declaration::Witness(witness) => {
-                let key = (plain_type(&witness.of), Name::from(plain(&witness.protocol)));
+                let key = (plain_type(&witness.of), Name::from(without_main(&witness.protocol)));
                 let index = *self.tables.witnesses_by_name.get(&key)?;
                 self.tables.witnesses.get_mut(index).map(|witness| &mut witness.entries)
             }
@@ -417,7 +412,7 @@ impl<F> Module<F> {
 
     /// The protocol of this name. A prefix `Main.` makes no difference.
     pub fn protocol(&self, name: &str) -> Option<&Protocol> {
-        let index = *self.tables.protocols_by_name.get(plain(name))?;
+        let index = *self.tables.protocols_by_name.get(without_main(name))?;
         self.tables.protocols.get(index)
     }
 
@@ -432,7 +427,7 @@ impl<F> Module<F> {
     /// tangents of these of the tangent of a class; of a declared type what is declared to be above it. `None` if
     /// nothing is said of that.
     pub fn supertypes(&self, name: &str) -> Option<Vec<Type>> {
-        let (mut depth, mut of) = (0, plain(name));
+        let (mut depth, mut of) = (0, without_main(name));
         while let Some(inner) = shadowed_name(of) {
             (depth, of) = (depth + 1, inner);
         }
@@ -452,7 +447,7 @@ impl<F> Module<F> {
     /// # Ok::<(), ircode::TextError>(())
     /// ```
     pub fn may_be_of_subclass(&self, name: &str) -> bool {
-        let mut of = plain(name);
+        let mut of = without_main(name);
         while let Some(inner) = shadowed_name(of) {
             of = inner;
         }
@@ -461,7 +456,7 @@ impl<F> Module<F> {
 
     /// Whether objects of the first class are objects of the second, too.
     pub fn is_subclass(&self, class: &str, of: &str) -> bool {
-        self.class_chain(class).any(|class| class.name.as_str() == plain(of))
+        self.class_chain(class).any(|class| class.name.as_str() == without_main(of))
     }
 
     /// The class of this name and all that inherit from it, in the order in which they were added.
@@ -505,7 +500,7 @@ impl<F> Module<F> {
 
     /// The table that says how a type conforms to a protocol: of a class its own or that of the nearest superclass.
     pub fn witness(&self, of: &Type, protocol: &str) -> Option<&Witness> {
-        let protocol = Name::from(plain(protocol));
+        let protocol = Name::from(without_main(protocol));
         let found = self.tables.witness(&(plain_type(of), protocol.clone()));
         let inherited = || match of {
             Type::Named(name) => self
@@ -531,11 +526,23 @@ impl<F> Module<F> {
 
 impl Tables {
     fn class_index(&self, name: &str) -> Option<usize> {
-        self.classes_by_name.get(plain(name)).copied()
+        self.classes_by_name.get(without_main(name)).copied()
     }
 
     fn witness(&self, key: &(Type, Name)) -> Option<&Witness> {
         self.witnesses_by_name.get(key).and_then(|&index| self.witnesses.get(index))
+    }
+
+    /// Leaves only the classes of these names.
+    pub(crate) fn retain_classes(&mut self, keep: impl Fn(&Name) -> bool) {
+        self.classes.retain(|class| keep(&class.name));
+        self.classes_by_name.clear();
+        self.superclasses.clear();
+        for (index, class) in self.classes.iter().enumerate() {
+            let superclass = class.superclass.as_ref().and_then(|name| self.classes_by_name.get(without_main(name)));
+            self.superclasses.push(superclass.copied());
+            self.classes_by_name.insert(class.name.clone(), index);
+        }
     }
 
     /// Gives a function another name in all entries.

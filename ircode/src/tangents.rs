@@ -19,6 +19,7 @@ use crate::name::{Name, unqualified};
 use crate::primitives::ResultType;
 use crate::scalar::ScalarType;
 use crate::subtypes::EXCEPTIONS;
+use crate::type_nesting::TypeNesting;
 use crate::types::Type;
 use crate::view::Body;
 
@@ -132,6 +133,7 @@ fn of_fields(fields: Vec<Tangent>) -> Tangent {
 pub struct TangentTypes<'m, F> {
     module: &'m Module<F>,
     known: RefCell<HashMap<Type, Tangent>>,
+    nesting: TypeNesting,
     declared: RefCell<Vec<TypeDef>>,
     /// The structs whose shadows are declared, by place, but not their fields.
     pending: RefCell<Vec<(usize, Name)>>,
@@ -185,6 +187,7 @@ impl<'m, F> TangentTypes<'m, F> {
         TangentTypes {
             module,
             known: RefCell::default(),
+            nesting: TypeNesting::new(MAX_DEPTH),
             declared: RefCell::default(),
             pending: RefCell::default(),
             names: RefCell::default(),
@@ -229,7 +232,7 @@ impl<'m, F> TangentTypes<'m, F> {
     /// assert_eq!(of("MeanSquaredError"), "Any");
     /// ```
     pub fn of(&self, ty: &Type) -> Tangent {
-        let tangent = self.at_depth(ty, 0);
+        let tangent = self.inside(ty);
         self.declare_pending();
         tangent
     }
@@ -241,14 +244,15 @@ impl<'m, F> TangentTypes<'m, F> {
         declared.iter().filter(|def| self.module.type_def(&def.name).is_none()).cloned().collect()
     }
 
-    fn at_depth(&self, ty: &Type, depth: usize) -> Tangent {
+    /// The same whatever was asked for before: how deep a type is does not depend on where it stands.
+    fn inside(&self, ty: &Type) -> Tangent {
         if let Some(known) = self.known.borrow().get(ty) {
             return known.clone();
         }
-        if depth > MAX_DEPTH {
-            return self.dynamic(ty);
-        }
-        let mut found = self.find(ty, depth);
+        let mut found = match self.nesting.is_deeper(ty, &|ty| self.parts(ty)) {
+            false => self.find(ty),
+            true => self.dynamic(ty),
+        };
         if found.is_large() {
             found = self.dynamic(ty);
         }
@@ -256,8 +260,29 @@ impl<'m, F> TangentTypes<'m, F> {
         found
     }
 
-    fn find(&self, ty: &Type, depth: usize) -> Tangent {
-        let of = |ty: &Type| self.at_depth(ty, depth + 1);
+    /// The parts of a type whose tangents are written out in that of the type.
+    fn parts(&self, ty: &Type) -> Vec<Type> {
+        match ty {
+            Type::Tuple(parts) | Type::Union(parts) => parts.to_vec(),
+            Type::NamedTuple(fields) => fields.iter().map(|(_, ty)| ty.clone()).collect(),
+            Type::Array(array) => vec![array.element.clone()],
+            Type::Ref(element)
+            | Type::Memory(element)
+            | Type::MemoryRef(element)
+            | Type::Stack(element)
+            | Type::Slot(element) => vec![(**element).clone()],
+            Type::Named(name) => match self.module.type_def(name).map(|def| &def.kind) {
+                Some(TypeKind::Struct { mutable: false, fields }) if !self.is_recursive(name) => {
+                    fields.iter().map(|(_, ty)| ty.clone()).collect()
+                }
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
+    }
+
+    fn find(&self, ty: &Type) -> Tangent {
+        let of = |ty: &Type| self.inside(ty);
         let container = |element: &Type, make: fn(Type) -> Type| match of(element) {
             Tangent::None => Tangent::None,
             tangent => Tangent::Object(make(tangent.ty())),
@@ -273,7 +298,7 @@ impl<'m, F> TangentTypes<'m, F> {
             Type::Tuple(elements) if elements.iter().any(is_vararg) => self.dynamic(ty),
             Type::Tuple(elements) => of_fields(elements.iter().map(of).collect()),
             Type::NamedTuple(fields) => of_fields(fields.iter().map(|(_, ty)| of(ty)).collect()),
-            Type::Union(members) => self.of_union(ty, members, depth),
+            Type::Union(members) => self.of_union(ty, members),
             Type::Array(array) => match of(&array.element) {
                 Tangent::None => Tangent::None,
                 tangent => Tangent::Object(Type::array(tangent.ty(), array.rank)),
@@ -283,14 +308,14 @@ impl<'m, F> TangentTypes<'m, F> {
             Type::MemoryRef(element) => container(element, |element| Type::MemoryRef(Arc::new(element))),
             Type::Stack(element) => container(element, Type::stack),
             Type::Slot(element) => container(element, Type::slot),
-            Type::Named(name) => self.of_named(ty, name, depth),
+            Type::Named(name) => self.of_named(ty, name),
         }
     }
 
-    fn of_union(&self, union: &Type, members: &[Type], depth: usize) -> Tangent {
+    fn of_union(&self, union: &Type, members: &[Type]) -> Tangent {
         let mut single: Option<Tangent> = None;
         for member in members {
-            match (self.at_depth(member, depth + 1), &single) {
+            match (self.inside(member), &single) {
                 (Tangent::None, _) => {}
                 (tangent @ Tangent::Float(_), None) => single = Some(tangent),
                 (tangent, Some(other)) if tangent == *other => {}
@@ -300,7 +325,7 @@ impl<'m, F> TangentTypes<'m, F> {
         single.unwrap_or(Tangent::None)
     }
 
-    fn of_named(&self, ty: &Type, name: &Name, depth: usize) -> Tangent {
+    fn of_named(&self, ty: &Type, name: &Name) -> Tangent {
         let def = self.module.type_def(name);
         match def.map(|def| &def.kind) {
             Some(TypeKind::Struct { mutable: true, .. }) => {
@@ -326,12 +351,12 @@ impl<'m, F> TangentTypes<'m, F> {
                 if self.is_recursive(name) {
                     return self.dynamic(ty);
                 }
-                of_fields(fields.iter().map(|(_, ty)| self.at_depth(ty, depth + 1)).collect())
+                of_fields(fields.iter().map(|(_, ty)| self.inside(ty)).collect())
             }
             Some(TypeKind::Enum { .. }) => self.dynamic(ty),
             // What the compiler knows of a value: one that is always the same has no derivative.
             None if ty.is_known_value() => Tangent::None,
-            None if ty.widened().is_some() => ty.widened().map_or(Tangent::ANY, |ty| self.at_depth(&ty, depth + 1)),
+            None if ty.widened().is_some() => ty.widened().map_or(Tangent::ANY, |ty| self.inside(&ty)),
             None if is_without_tangent(name) => self.dynamic(ty),
             None if matches!(unqualified(name), "Real" | "Number" | "AbstractFloat") => {
                 let shadow = self.below(name).iter().any(|below| self.holds(&Type::named(below.clone())).1);
@@ -359,7 +384,7 @@ impl<'m, F> TangentTypes<'m, F> {
             let Some(TypeKind::Struct { fields, .. }) = self.module.type_def(&name).map(|def| &def.kind) else {
                 continue;
             };
-            let fields = fields.iter().map(|(field, ty)| (field.clone(), self.at_depth(ty, 0).ty())).collect();
+            let fields = fields.iter().map(|(field, ty)| (field.clone(), self.inside(ty).ty())).collect();
             if let Some(declared) = self.declared.borrow_mut().get_mut(place) {
                 declared.kind = TypeKind::Struct { mutable: true, fields };
             }
@@ -564,6 +589,24 @@ mod tests {
         let TypeKind::Struct { mutable: true, fields } = &cell.kind else { panic!("{cell:?}") };
         let types: Vec<String> = fields.iter().map(|(_, ty)| ty.to_string()).collect();
         assert_eq!(types, ["Float64", "Any", "Nothing"]);
+    }
+
+    #[test]
+    fn what_was_asked_for_before_makes_no_difference() {
+        let mut module: Module<IRCode> = Module::new();
+        module.add_type(TypeDef::structure("S40", [("x".into(), Type::FLOAT64)])).unwrap();
+        for number in (0..40).rev() {
+            let next = Type::named(format!("S{}", number + 1));
+            module.add_type(TypeDef::structure(format!("S{number}"), [("next".into(), next)])).unwrap();
+        }
+        let names: Vec<Type> = (0..=40).map(|number| Type::named(format!("S{number}"))).collect();
+        let upwards = TangentTypes::new(&module);
+        let up: Vec<Tangent> = names.iter().map(|ty| upwards.of(ty)).collect();
+        let downwards = TangentTypes::new(&module);
+        let down: Vec<Tangent> = names.iter().rev().map(|ty| downwards.of(ty)).collect();
+        assert!(up.iter().eq(down.iter().rev()));
+        let dynamic = up.iter().filter(|tangent| matches!(tangent, Tangent::Dynamic { .. })).count();
+        assert_eq!(dynamic, 41 - MAX_DEPTH);
     }
 
     #[test]

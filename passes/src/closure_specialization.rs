@@ -18,6 +18,7 @@ use ircode::{Module, Name};
 use crate::PassResult;
 
 pub use report::{Kept, Misuse, Reason, Report, Specialized};
+pub(crate) use specializer::most_statements;
 
 /// The pass's name on the command line.
 pub const NAME: &str = "closure-specialization";
@@ -105,5 +106,14 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
 ///
 /// None of code that the verifier accepts; a [`PassError`](crate::PassError) where an edit is refused.
 pub fn specialize(module: &mut Module<BBCode>, only: Option<&Name>) -> Result<Report, crate::PassError> {
-    specializer::Specializer::new(module).run(only)
+    let left = most_statements(module);
+    Ok(specializer::Specializer::new(module, left).run(only)?.0)
+}
+
+/// Specialises as [`run`] does, with clones of so many statements at most, which are counted down: for passes that
+/// specialise several times.
+pub(crate) fn run_up_to(module: &mut Module<BBCode>, function: Option<&Name>, left: &mut usize) -> PassResult {
+    let (report, rest) = specializer::Specializer::new(module, *left).run(function)?;
+    *left = rest;
+    Ok(report.changed)
 }

@@ -11,7 +11,7 @@
 mod original;
 
 use bbcode::{BBCode, Ids, InstId};
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use ircode::wording::with_article;
 use ircode::{
     Callee, Constant, Declaration, DerivativeKind, DifferentiabilityWitness, Module, Name, NewInstruction, Operand,
@@ -239,21 +239,27 @@ fn wanted(
 
 /// Adds an open witness for each bundle whose parameters no witness has; one that was not asked for is asked for then.
 fn register(module: &mut Module<BBCode>, bundles: &[Bundle], unasked: &mut HashSet<Name>) -> Result<(), PassError> {
+    let tangents = TangentTypes::new(module);
+    let mut missing: HashMap<usize, Vec<&[u32]>> = HashMap::new();
+    let mut open = Vec::new();
     for bundle in bundles {
         let Original::Function { position, .. } = bundle.original else { continue };
         let Some(function) = module.functions().get(position) else { continue };
-        let tangents = TangentTypes::new(module);
         match minimal_superset(module, &tangents, function, &bundle.wanted, |_| true) {
             Some((witness, _)) => {
                 unasked.remove(&witness.name());
             }
             None => {
-                let witness = DifferentiabilityWitness::open(function.name.clone(), bundle.wanted.clone());
-                declare(module, witness)?;
+                // That of an earlier bundle may have these parameters, too.
+                let own = missing.entry(position).or_default();
+                if !own.iter().any(|earlier| bundle.wanted.iter().all(|number| earlier.contains(number))) {
+                    own.push(&bundle.wanted);
+                    open.push(DifferentiabilityWitness::open(function.name.clone(), bundle.wanted.clone()));
+                }
             }
         }
     }
-    Ok(())
+    open.into_iter().try_for_each(|witness| declare(module, witness))
 }
 
 fn declare(module: &mut Module<BBCode>, witness: DifferentiabilityWitness) -> Result<(), PassError> {

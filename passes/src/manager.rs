@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bbcode::BBCode;
-use ircode::{Function, Module, Name, TableViolations};
+use ircode::{Module, Name};
 
 use crate::reverse_mode::linear_maps;
 use crate::{
@@ -170,12 +170,14 @@ pub struct Step {
     pub pass: &'static str,
     /// The function; `None` for a pass on the module.
     pub function: Option<Name>,
-    /// Whether it changed anything.
+    /// Whether it changed anything, as the pass says; true where it failed, which may be in the middle of its work.
     pub changed: bool,
     /// How long it took.
     pub time: Duration,
     /// Whether it was left out because of the limit.
     pub skipped: bool,
+    /// Whether it failed, or left a program that is not valid: the last step then.
+    pub failed: bool,
 }
 
 /// What is called after each step.
@@ -320,7 +322,7 @@ impl<'o> PassManager<'o> {
         PassManager { bisect_limit: limit, ..self }
     }
 
-    /// Calls `observer` after each step with the module as it is then.
+    /// Calls `observer` after each step, also one that fails, with the module as it is then.
     pub fn on_step(self, observer: impl FnMut(&Step, &Module<BBCode>) + 'o) -> Self {
         PassManager { observer: Some(Box::new(observer)), ..self }
     }
@@ -341,17 +343,7 @@ impl<'o> PassManager<'o> {
             return Err(PassError::no_such_function("pass-manager", name));
         }
         if self.verify_each {
-            for each in module.functions() {
-                verify("verify", each)?;
-            }
-            verify_tables(module).map_err(|tables| {
-                PassError::new(
-                    "verify",
-                    &Name::from(""),
-                    format!("the tables are not valid before any pass:\n{tables}"),
-                )
-                .of_kind(PassErrorKind::Invalid)
-            })?;
+            verify("verify", module, None, "before any pass")?;
         }
         let mut passes = std::mem::take(&mut self.passes);
         let changed =
@@ -388,25 +380,18 @@ impl<'o> PassManager<'o> {
         let start = Instant::now();
         let unnamed = Name::from("");
         let own = |error: PassError| error.or_of(pass, function.unwrap_or(&unnamed));
-        let changed = if skipped { false } else { run(module).map_err(own)? };
+        let mut result = if skipped { Ok(false) } else { run(module).map_err(own) };
         let time = start.elapsed();
         if self.verify_each && !skipped {
-            match function {
-                Some(name) => module.function(name).map_or(Ok(()), |each| verify(pass, each))?,
-                None => module.functions().iter().try_for_each(|each| verify(pass, each))?,
-            }
-            verify_tables(module).map_err(|tables| {
-                let name = function.cloned().unwrap_or_else(|| Name::from(""));
-                PassError::new(pass, &name, format!("the tables are not valid after this:\n{tables}"))
-                    .of_kind(PassErrorKind::Invalid)
-            })?;
+            result = result.and_then(|changed| verify(pass, module, function, "after this").map(|()| changed));
         }
-        let step = Step { number, pass, function: function.cloned(), changed, time, skipped };
+        let (changed, failed) = (!matches!(result, Ok(false)), result.is_err());
+        let step = Step { number, pass, function: function.cloned(), changed, time, skipped, failed };
         if let Some(observer) = &mut self.observer {
             observer(&step, module);
         }
         self.steps.push(step);
-        Ok(changed)
+        result
     }
 }
 
@@ -453,14 +438,22 @@ pub fn run_on_function(
     result.map_err(|error| error.or_of(PassError::EDIT, name))
 }
 
-fn verify_tables(module: &Module<BBCode>) -> Result<(), TableViolations> {
-    ircode::verify_tables(module, |body| &body.argtypes)
-}
-
-fn verify(pass: &'static str, function: &Function<BBCode>) -> Result<(), PassError> {
-    function.body.verify().map_err(|violations| {
-        let listing = bbcode::display_violations(&function.body, &violations);
-        PassError::new(pass, &function.name, format!("the program is not valid after this:\n{listing}"))
+/// Verifies a function, or all of them, and the tables. `stage` says when.
+fn verify(pass: &'static str, module: &Module<BBCode>, function: Option<&Name>, stage: &str) -> Result<(), PassError> {
+    let looked_at = match function {
+        Some(name) => module.function_index(name).map_or(0..0, |index| index..index + 1),
+        None => 0..module.functions().len(),
+    };
+    for each in module.functions().get(looked_at).unwrap_or_default() {
+        each.body.verify().map_err(|violations| {
+            let listing = bbcode::display_violations(&each.body, &violations);
+            PassError::new(pass, &each.name, format!("the program is not valid {stage}:\n{listing}"))
+                .of_kind(PassErrorKind::Invalid)
+        })?;
+    }
+    ircode::verify_tables(module, |body| &body.argtypes).map_err(|tables| {
+        let name = function.cloned().unwrap_or_else(|| Name::from(""));
+        PassError::new(pass, &name, format!("the tables are not valid {stage}:\n{tables}"))
             .of_kind(PassErrorKind::Invalid)
     })
 }

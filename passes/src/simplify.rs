@@ -16,6 +16,8 @@ pub const NAME: &str = "simplify";
 enum Step {
     /// As [`inlining`], up to a size that is the same for all rounds.
     Inlining,
+    /// As [`closure_specialization`], with as many statements of clones in all rounds as it makes at once.
+    Specialization,
     Pass(Run),
 }
 
@@ -28,7 +30,7 @@ const ROUND: &[Step] = &[
     Step::Pass(Run::Function(simplify_cfg::run)),
     Step::Pass(Run::Function(copy_propagation::run)),
     Step::Pass(Run::Function(closure_folding::run)),
-    Step::Pass(Run::Module(closure_specialization::run)),
+    Step::Specialization,
     Step::Pass(Run::Function(scalar_replacement::run)),
     Step::Pass(Run::Function(common_subexpressions::run)),
     Step::Pass(Run::Function(closure_folding::run)),
@@ -42,20 +44,22 @@ const ROUND: &[Step] = &[
 const ROUNDS: usize = 8;
 
 /// Inlines, folds and specialises closures, and takes objects apart until nothing changes, at most eight times. True if
-/// something did. With a function given, others stay as they are. By inlining, in all rounds together, the module does
-/// not become larger than [`inlining`] once makes it.
+/// something did. With a function given, others stay as they are. By inlining and by clones, in all rounds together, the
+/// module does not become larger than [`inlining`] and [`closure_specialization`] once make it.
 ///
 /// This is what comes after [`closure_specialization`], which is part of it as inlining shows more closures: of a
 /// derivative with linear maps of code without loops it leaves no closure, enum or tuple between the forward pass and
 /// the pullback.
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
     let largest = inlining::largest(module);
+    let mut clones = closure_specialization::most_statements(module);
     let mut changed = false;
     for _ in 0..ROUNDS {
         let mut again = false;
         for step in ROUND {
             match *step {
                 Step::Inlining => again |= inlining::run_up_to(module, function, largest)?,
+                Step::Specialization => again |= closure_specialization::run_up_to(module, function, &mut clones)?,
                 Step::Pass(Run::Module(run)) => again |= run(module, function)?,
                 Step::Pass(Run::Function(run)) => {
                     let names: Vec<Name> = match function {

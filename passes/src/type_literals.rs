@@ -1,6 +1,7 @@
 //! Gives integer literals the width that their use needs.
 
 use bbcode::{BBCode, Ids, InstId};
+use ircode::primitives::{Primitive, ResultType};
 use ircode::{Constant, Head, Instruction, Module, Operand, Scalar, ScalarType, Stmt, Type, field_position};
 
 use crate::PassResult;
@@ -13,8 +14,8 @@ pub const NAME: &str = "type-literals";
 /// Turns `Int64` literals into those of another integer type where their use needs that. True if there was one.
 ///
 /// Julia prints `Int32(5)` as `5` in a listing, so a listing read back has an `Int64` there. Where the other operand of
-/// an intrinsic, the type of a φ, of a field, an element or a parameter, or the type of the result says that only
-/// another width makes sense, the literal is given that. No program in which the literals had their widths is changed.
+/// an intrinsic, what its statement is said to give, the type of a φ, of a field, an element or a parameter, or the type
+/// of the result says that only another width makes sense, the literal is given that. No program in which the literals had their widths is changed.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let mut found: Vec<(InstId, Vec<Option<ScalarType>>)> = Vec::new();
     for (id, inst) in bb.all_insts().filter(|(_, inst)| has_literal(&inst.stmt)) {
@@ -33,10 +34,10 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     for (id, wanted) in found {
         let Some(inst) = bb.inst_mut(id) else { continue };
         let mut retyped = |operand: &mut Operand<Ids>, wanted: &Option<ScalarType>| {
-            if let (Operand::Constant(Constant::Scalar(Scalar::Int64(value))), Some(ty)) = (&*operand, wanted)
-                && let Some(scalar) = Scalar::from_i128(*ty, i128::from(*value))
+            if let (Operand::Constant(constant), Some(ty)) = (&*operand, wanted)
+                && let Some(constant) = of_type(constant, *ty)
             {
-                *operand = Operand::from(scalar);
+                *operand = Operand::Constant(constant);
                 changed = true;
             }
         };
@@ -58,9 +59,26 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     Ok(changed)
 }
 
+/// A literal, or a tuple of literals, with numbers of this type, if it can be written so.
+fn of_type(constant: &Constant, ty: ScalarType) -> Option<Constant> {
+    match constant {
+        Constant::Scalar(Scalar::Int64(value)) => Scalar::from_i128(ty, i128::from(*value)).map(Constant::Scalar),
+        Constant::Tuple(parts) => {
+            let parts: Option<Vec<Constant>> = parts.iter().map(|part| of_type(part, ty)).collect();
+            parts.map(|parts| Constant::Tuple(parts.into()))
+        }
+        _ => None,
+    }
+}
+
 /// Whether a literal may be meant to be of another width.
 fn is_literal(operand: &Operand<Ids>) -> bool {
-    matches!(operand, Operand::Constant(Constant::Scalar(Scalar::Int64(_))))
+    let is_number = |constant: &Constant| matches!(constant, Constant::Scalar(Scalar::Int64(_)));
+    match operand {
+        Operand::Constant(Constant::Tuple(parts)) => !parts.is_empty() && parts.iter().all(is_number),
+        Operand::Constant(constant) => is_number(constant),
+        _ => false,
+    }
 }
 
 fn has_literal(stmt: &Stmt<Ids>) -> bool {
@@ -96,16 +114,7 @@ fn wanted_types(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -
         if let Some(wanted) = stored_types(bb, module, inst, primitive.name, args) {
             return wanted;
         }
-        let same_type = primitive.name.ends_with("_int") && !primitive.name.contains("sh") && args.len() == 2
-            || matches!(primitive.name, "===" | "!==");
-        if !same_type {
-            return Vec::new();
-        }
-        // What one operand is, the others must be.
-        let known = args.iter().filter(|arg| arg.as_constant().is_none());
-        let known = known.map(|arg| bb.operand_type(arg)).find(|ty| ty.as_scalar().is_some());
-        let ty = known.as_ref().and_then(narrow);
-        return vec![ty; args.len()];
+        return operand_types(bb, inst, primitive, args);
     }
     match &inst.stmt {
         Stmt::Invoke(invoke) => {
@@ -127,6 +136,39 @@ fn wanted_types(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -
             let fields = made.as_ref().and_then(|ty| module.struct_fields(ty)).unwrap_or_default();
             let fields = fields.into_iter().map(|(_, ty)| narrow(ty));
             [None].into_iter().chain(fields).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The types of the operands of an intrinsic on integers, by those of the others and by what its statement is said to
+/// give.
+fn operand_types(
+    bb: &BBCode,
+    inst: &Instruction<Ids>,
+    primitive: &Primitive,
+    args: &[Operand<Ids>],
+) -> Vec<Option<ScalarType>> {
+    let name = primitive.name;
+    let given = match (primitive.result, &inst.ty) {
+        (ResultType::Operand(_), ty) => narrow(ty).filter(|ty| *ty != ScalarType::Bool),
+        (ResultType::WithFlag, Type::Tuple(parts)) => parts.first().and_then(narrow),
+        _ => None,
+    };
+    match args {
+        [_] if name.ends_with("_int") => vec![given],
+        [_, _] if matches!(name, "shl_int" | "lshr_int" | "ashr_int") => vec![given, None],
+        [_, _] if name.ends_with("_int") || matches!(name, "===" | "!==") => {
+            // What one operand is, the others must be.
+            let known = args.iter().filter(|arg| arg.as_constant().is_none());
+            let known = known.map(|arg| bb.operand_type(arg)).find(|ty| ty.as_scalar().is_some());
+            vec![known.as_ref().map_or(given, narrow); 2]
+        }
+        // The same bits.
+        [_, _] if name == "bitcast" => {
+            let all = [ScalarType::Int8, ScalarType::Int16, ScalarType::Int32, ScalarType::Int128];
+            let of_its_size = |bits: u32| all.into_iter().find(|ty| ty.bits() == bits);
+            vec![None, inst.ty.as_scalar().and_then(|ty| of_its_size(ty.bits()))]
         }
         _ => Vec::new(),
     }
@@ -159,6 +201,8 @@ fn stored_types(
             _ => Vec::new(),
         },
         ("ifelse", _) => vec![None, narrow(&inst.ty), narrow(&inst.ty)],
+        // An element of a tuple of literals.
+        ("getfield", [Operand::Constant(Constant::Tuple(_)), _, ..]) => vec![narrow(&inst.ty)],
         ("arrayset", _) => vec![None, None, element(1)],
         ("stack_push!", _) => vec![None, element(0)],
         ("setfield!", [object, field, ..]) => {

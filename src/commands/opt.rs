@@ -145,7 +145,11 @@ impl Opt {
                     say(&format!("bisect: {verb} step {}, {} on {on}", step.number, step.pass));
                 }
                 if print && !step.skipped {
-                    let changed = if step.changed { "" } else { " (nothing changed)" };
+                    let changed = match (step.failed, step.changed) {
+                        (true, _) => " (it failed)",
+                        (_, true) => "",
+                        (_, false) => " (nothing changed)",
+                    };
                     let text = match &step.function {
                         Some(name) => module.function(name).map(bbcode::print_function).unwrap_or_default(),
                         None => bbcode::print_module(module),
@@ -153,7 +157,7 @@ impl Opt {
                     say(&format!("# after {} on {on}{changed}\n{text}", step.pass));
                 }
             });
-        manager.run(&mut module, function.as_ref()).map_err(|error| Failure::new(input.describe_pass_error(&error)))?;
+        let result = manager.run(&mut module, function.as_ref());
         if self.time_passes {
             for step in manager.steps() {
                 let on = step.function.as_ref().map_or("the module", Name::as_str);
@@ -164,6 +168,8 @@ impl Opt {
         if let (Some(path), Some(recorder)) = (&self.html, recorder.into_inner()) {
             write_page(path, &recorder.finish())?;
         }
+        // A program that a pass has failed on can be looked at.
+        result.map_err(|error| Failure::new(input.describe_pass_error(&error)))?;
         if let Some((name, args, limits)) = subject {
             if self.passes.iter().any(|pass| pass == closure_specialization::NAME) {
                 // What the pass would leave as it is if it ran now.

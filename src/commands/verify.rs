@@ -43,7 +43,7 @@ impl Verify {
                     problems.iter().for_each(|problem| diagnose(&format!("{problem}\n --> {file}")));
                     let functions = counted(count, "function");
                     if violations == 0 {
-                        let verdict = if problems.is_empty() { "valid" } else { "valid, but the tables are not" };
+                        let verdict = if problems.is_empty() { "valid" } else { "valid, but a declaration is not" };
                         output(&format!("{file}: {functions}, {verdict}\n"));
                         failed |= !problems.is_empty();
                     } else {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bbcode::BBCode;
+use bbcode::{BBCode, BBlock, BlockId};
 use ircode::wording::counted;
 use ircode::{Function, Module, Style};
 use passes::Step;
@@ -69,12 +69,18 @@ impl PipelineRecorder {
     pub fn record(&mut self, step: &Step, module: &Module<BBCode>) {
         let changed = match (&step.function, step.changed) {
             (_, false) => Vec::new(),
-            (Some(name), true) => module.function(name).into_iter().collect(),
+            (Some(name), true) => module.function(name).filter(|new| self.is_changed(new)).into_iter().collect(),
             (None, true) => self.changed_functions(module),
         };
         let name = format!("{}. {}", step.number, step.pass);
         let on = step.function.as_ref().map_or("the module", |name| shown_name(name));
-        self.add(&name, Some(on), &changed, module, step.skipped);
+        let mark = match (step.skipped, step.failed) {
+            (true, _) => Some("left out"),
+            (_, true) => Some("failed"),
+            _ => None,
+        };
+        let beside = if step.function.is_none() && step.changed { self.changes_beside(module) } else { Vec::new() };
+        self.add(&name, Some(on), &changed, &beside, module, mark);
     }
 
     /// Records what was changed by hand since the last record, or since the start, after which the program is `module`.
@@ -99,35 +105,59 @@ impl PipelineRecorder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn record_change(&mut self, name: &str, module: &Module<BBCode>) {
-        self.add(name, None, &self.changed_functions(module), module, false);
+        self.add(name, None, &self.changed_functions(module), &self.changes_beside(module), module, None);
+    }
+
+    /// What has come and gone beside the code of functions: a line each.
+    fn changes_beside(&self, module: &Module<BBCode>) -> Vec<String> {
+        let functions = |module: &Module<BBCode>| {
+            module.functions().iter().map(|function| shown_name(&function.name).to_string()).collect::<Vec<_>>()
+        };
+        let declared = |module: &Module<BBCode>| module.declarations().map(|each| each.name().to_string()).collect();
+        let line =
+            |what: &str, names: Vec<String>| (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")));
+        let (old, new): (Vec<String>, Vec<String>) = (declared(&self.before), declared(module));
+        let gone = missing_in(functions(&self.before), &functions(module));
+        let lines = [
+            line("removed", gone),
+            line("no longer declared", missing_in(old.clone(), &new)),
+            line("declared", missing_in(new, &old)),
+        ];
+        lines.into_iter().flatten().collect()
+    }
+
+    fn is_changed(&self, function: &Function<BBCode>) -> bool {
+        !self.before.function(&function.name).is_some_and(|old| is_same(old, function))
     }
 
     /// The functions that are not as they were recorded last.
     fn changed_functions<'m>(&self, module: &'m Module<BBCode>) -> Vec<&'m Function<BBCode>> {
-        let same = |function: &Function<BBCode>| {
-            self.before.function(&function.name).is_some_and(|old| is_same(old, function))
-        };
-        module.functions().iter().filter(|function| !same(function)).collect()
+        module.functions().iter().filter(|function| self.is_changed(function)).collect()
     }
 
-    /// Adds an entry for what changed these functions of the module. `on` is what it ran on.
+    /// Adds an entry for what changed these functions of the module, and what is `beside` them. `on` is what it ran on,
+    /// `mark` what became of it if it did not simply run.
     fn add(
         &mut self,
         name: &str,
         on: Option<&str>,
         changed: &[&Function<BBCode>],
+        beside: &[String],
         module: &Module<BBCode>,
-        skipped: bool,
+        mark: Option<&str>,
     ) {
         let heading_text = on.map_or_else(|| name.to_string(), |on| format!("{name} on {on}"));
         let prefix = on.map(|on| format!("{on} · ")).unwrap_or_default();
-        if changed.is_empty() {
-            let what = if skipped { "left out" } else { "nothing changed" };
-            let class = if skipped { "skipped" } else { "unchanged" };
+        if changed.is_empty() && beside.is_empty() {
+            let what = mark.unwrap_or("nothing changed");
+            let class = if mark.is_some() { "skipped" } else { "unchanged" };
             self.page.add(&Item { name, detail: &format!("{prefix}{what}"), class }, &heading_text, what, "");
             return;
         }
         let mut content = String::new();
+        for line in beside {
+            content.push_str(&format!("<p>{}</p>\n", super::escape::escaped(line)));
+        }
         let (mut counts, mut old_counts) = ((0, 0), (0, 0));
         for function in changed {
             let old = self.before.function(&function.name);
@@ -143,9 +173,14 @@ impl PipelineRecorder {
             false => format!("{from} → {}", counted(to, what)),
         };
         let statements = from_to(old_counts.0, counts.0, "statement");
-        let facts = format!("{statements} · {}", from_to(old_counts.1, counts.1, "block"));
-        let item = Item { name, detail: &format!("{prefix}{statements}"), class: "changed" };
+        let mark = mark.map(|mark| format!("{mark} · ")).unwrap_or_default();
+        let facts = format!("{mark}{statements} · {}", from_to(old_counts.1, counts.1, "block"));
+        let item = Item { name, detail: &format!("{prefix}{mark}{statements}"), class: "changed" };
         self.page.add(&item, &heading_text, &facts, &content);
+        if !beside.is_empty() {
+            self.before = module.clone();
+            return;
+        }
         for function in changed {
             self.before.replace_function((*function).clone());
         }
@@ -157,10 +192,24 @@ impl PipelineRecorder {
     }
 }
 
-/// Whether nothing that a listing shows has changed.
+/// The first names that are not among the others.
+fn missing_in(names: Vec<String>, others: &[String]) -> Vec<String> {
+    let others: BTreeSet<&String> = others.iter().collect();
+    names.into_iter().filter(|name| !others.contains(name)).collect()
+}
+
+/// Whether nothing that a listing shows has changed: neither the header nor a statement nor an edge.
 fn is_same(old: &Function<BBCode>, new: &Function<BBCode>) -> bool {
+    let header = |function: &Function<BBCode>| {
+        (function.parameters.clone(), function.varargs, function.result.clone(), function.body.argtypes.clone())
+    };
+    if header(old) != header(new) {
+        return false;
+    }
     let (old, new) = (&old.body, &new.body);
+    let edges = |bb: &BBCode, block: BlockId| bb.block(block).and_then(BBlock::odd_edges).cloned();
     old.inst_count() == new.inst_count()
+        && old.blocks().all(|block| edges(old, block) == edges(new, block))
         && old.blocks().eq(new.blocks())
         && old.blocks().all(|block| old.next(block) == new.next(block) && old.insts(block).eq(new.insts(block)))
 }

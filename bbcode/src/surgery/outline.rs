@@ -95,6 +95,10 @@ impl BBCode {
     /// Makes a function of blocks, and puts a call of it in their place. Control must come in at one block only and
     /// leave to one block only. Takes time linear in the function.
     ///
+    /// What is called is looked up by `name`: the function that this gives has to be added to the module
+    /// ([`Module::add_function`](ircode::Module::add_function)), under a name that nothing else there has, neither a
+    /// function nor a primitive.
+    ///
     /// ```
     /// use bbcode::BBCode;
     /// use ircode::parse_function;

@@ -29,10 +29,7 @@ use super::function::{Compiled, FunctionCompiler, Refusal};
 use super::layout::{Layout, Layouts, Parts};
 use super::loops::outlined::{self, Spare};
 use super::runtime::context::Shared;
-use super::runtime::helpers::{
-    ADD_FLOATS, ADD_SINGLES, CALL_VALUE, CATCH, CONTINUE, FAIL, FILL, GROW, INTERPRET, MOVE, NEW, PASS_THROUGH,
-    POP_EXCEPTION, RELEASE, ZERO, symbols,
-};
+use super::runtime::helpers::{Helper, HelperSignature, math_symbol, single_math_symbol, symbols};
 use super::values::cells::closures_made;
 use super::values::constants::Constants;
 use super::values::globals::Global;
@@ -66,7 +63,10 @@ pub(crate) struct Compiler {
     signatures: HashMap<usize, Signature>,
     functions: HashMap<usize, FuncId>,
     /// What is declared of the helpers and the functions of mathematics, by name.
-    helpers: HashMap<String, FuncId>,
+    helpers: HashMap<Helper, FuncId>,
+    mathematics: HashMap<String, FuncId>,
+    /// Why one of these could not be declared.
+    undeclared: Option<String>,
     /// What is called by functions that leave all registers as they are.
     pub(crate) preserving: HashMap<Preserving, FuncId>,
     /// What the function that is being compiled calls.
@@ -273,6 +273,9 @@ impl Compiler {
             let what = format!("a global constant of the type {ty}, in a function that is left to the interpreter,");
             Rejected::of(function, what)
         })?;
+        if let Some(error) = compiler.undeclared.take() {
+            return Err(Rejected::of(first, error));
+        }
         compiler.jit.finalize_definitions().map_err(|error| Rejected::of(first, error.to_string()))?;
         let changed = Changed::of(&compiler.module, &calls.reached);
         let mut made = Vec::with_capacity(callable.len());
@@ -305,6 +308,8 @@ impl Compiler {
             signatures: HashMap::new(),
             functions: HashMap::new(),
             helpers: HashMap::new(),
+            mathematics: HashMap::new(),
+            undeclared: None,
             preserving: HashMap::new(),
             called: HashMap::new(),
             counted,
@@ -512,55 +517,49 @@ impl Compiler {
     }
 
     /// A helper, to be called by the function that is being compiled.
-    pub(crate) fn helper(&mut self, name: &'static str, caller: &mut ir::Function) -> ir::FuncRef {
-        let (operands, result): (&[ir::Type], Option<ir::Type>) = match name {
-            FAIL => (&[clif::I64, clif::I32, clif::I64], None),
-            PASS_THROUGH => (&[clif::I64, clif::I32], None),
-            INTERPRET | CALL_VALUE => (&[clif::I64, clif::I32, clif::I64], Some(clif::I8)),
-            RELEASE => (&[clif::I64, clif::I64], None),
-            CATCH => (&[clif::I64, clif::I64], Some(clif::I8)),
-            POP_EXCEPTION => (&[clif::I64, clif::I64], None),
-            NEW => (&[clif::I64, clif::I32, clif::I64], Some(clif::I64)),
-            GROW => (&[clif::I64, clif::I32, clif::I64, clif::I64], Some(clif::I8)),
-            ZERO => (&[clif::I64, clif::I64], None),
-            MOVE | ADD_FLOATS | ADD_SINGLES => (&[clif::I64, clif::I64, clif::I64], None),
-            CONTINUE => (&[clif::I64, clif::I64, clif::I64, clif::I64], Some(clif::I8)),
-            FILL => (&[clif::I64, clif::I64, clif::I64, clif::I64], None),
-            _ => (&[], None),
-        };
-        self.import(name, operands, result, caller)
-    }
-
-    /// A function of so many `Float64`s.
-    pub(crate) fn math(&mut self, name: &str, operands: usize, caller: &mut ir::Function) -> ir::FuncRef {
-        self.import(name, &vec![clif::F64; operands], Some(clif::F64), caller)
-    }
-
-    /// A function of so many `Float32`s.
-    pub(crate) fn single_math(&mut self, name: &str, operands: usize, caller: &mut ir::Function) -> ir::FuncRef {
-        self.import(name, &vec![clif::F32; operands], Some(clif::F32), caller)
-    }
-
-    fn import(
-        &mut self,
-        name: &str,
-        operands: &[ir::Type],
-        result: Option<ir::Type>,
-        caller: &mut ir::Function,
-    ) -> ir::FuncRef {
-        let id = match self.helpers.get(name) {
+    pub(crate) fn helper(&mut self, helper: Helper, caller: &mut ir::Function) -> ir::FuncRef {
+        let id = match self.helpers.get(&helper) {
             Some(id) => *id,
             None => {
-                let mut abi = self.jit.make_signature();
-                abi.params.extend(operands.iter().map(|part| AbiParam::new(*part)));
-                abi.returns.extend(result.map(AbiParam::new));
-                // Names are declared once each, with one signature.
-                let id = self.jit.declare_function(name, Linkage::Import, &abi).unwrap_or(FuncId::from_u32(0));
-                self.helpers.insert(name.into(), id);
+                let id = self.import(&helper.symbol(), helper.signature());
+                self.helpers.insert(helper, id);
                 id
             }
         };
-        *self.called.entry(id).or_insert_with(|| self.jit.declare_func_in_func(id, caller))
+        self.reference(id, caller)
+    }
+
+    /// A function of a `Float64`, by the primitive that it computes.
+    pub(crate) fn math(&mut self, primitive: &str, caller: &mut ir::Function) -> ir::FuncRef {
+        self.mathematics(math_symbol(primitive), clif::F64, caller)
+    }
+
+    /// The same of a `Float32`.
+    pub(crate) fn single_math(&mut self, primitive: &str, caller: &mut ir::Function) -> ir::FuncRef {
+        self.mathematics(single_math_symbol(primitive), clif::F32, caller)
+    }
+
+    fn mathematics(&mut self, symbol: String, float: ir::Type, caller: &mut ir::Function) -> ir::FuncRef {
+        let id = match self.mathematics.get(&symbol) {
+            Some(id) => *id,
+            None => {
+                let id = self.import(&symbol, (&[float], Some(float)));
+                self.mathematics.insert(symbol, id);
+                id
+            }
+        };
+        self.reference(id, caller)
+    }
+
+    fn import(&mut self, symbol: &str, (operands, result): HelperSignature<'_>) -> FuncId {
+        let mut abi = self.jit.make_signature();
+        abi.params.extend(operands.iter().map(|part| AbiParam::new(*part)));
+        abi.returns.extend(result.map(AbiParam::new));
+        self.jit.declare_function(symbol, Linkage::Import, &abi).unwrap_or_else(|error| {
+            // Nothing of the program is kept then, whatever stands in the place of the helper.
+            self.undeclared.get_or_insert(error.to_string());
+            FuncId::from_u32(0)
+        })
     }
 
     fn entry_abi(&self) -> Abi {

@@ -35,6 +35,7 @@ use super::layout::{Layout, Parts, Shape};
 use super::loops::outlined::Spare;
 use super::loops::versions::{Version, VersionedLoop};
 use super::loops::{counted_loops, flow_graph};
+use super::runtime::helpers::Helper;
 use super::values::unions::covering_member;
 use crate::constants::global_value;
 use crate::phi_edges::PhiEdges;
@@ -680,7 +681,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     /// Tells the helper why the call fails.
     fn call_failure(&mut self, site: ir::Value, operands: &[ir::Value]) {
         let address = self.words(operands);
-        let fail = self.compiler.helper(super::runtime::helpers::FAIL, self.builder.func);
+        let fail = self.compiler.helper(Helper::Fail, self.builder.func);
         self.builder.ins().call(fail, &[self.context, site, address]);
         self.builder.ins().jump(self.unwinding, &[]);
     }
@@ -750,14 +751,14 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         self.expect_interpreted(&work, operands, &result);
         let layouts = operands.iter().map(|operand| operand.layout.clone()).collect();
         let what = What::Interpreted(Interpreted { work, operands: layouts, result: result.clone(), seldom });
-        self.helped(super::runtime::helpers::INTERPRET, what, operands, result)
+        self.helped(Helper::Interpret, what, operands, result)
     }
 
     /// Lets a helper do something that takes operands from memory, each at a multiple of 16 bytes, and puts its result
     /// in their place.
     pub(crate) fn helped(
         &mut self,
-        helper: &'static str,
+        helper: Helper,
         what: What,
         operands: &[Typed],
         result: Arc<Layout>,

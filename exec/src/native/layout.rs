@@ -12,7 +12,7 @@ use std::sync::Arc;
 use cranelift_codegen::ir;
 use cranelift_codegen::ir::types as clif;
 use hashbrown::{HashMap, HashSet};
-use ircode::{IRCode, Module, Name, ScalarType, Type, TypeKind};
+use ircode::{IRCode, Module, Name, ScalarType, Type, TypeDef, TypeKind, TypeNesting};
 use smallvec::SmallVec;
 
 use super::values::cells::Made;
@@ -21,6 +21,9 @@ use crate::value::may_stand_for;
 
 /// Parts up to this number are held in registers; a value with more is kept in memory, as one pointer.
 const MOST_PARTS: usize = 64;
+
+/// Values of types that are nested deeper are the interpreter's.
+const DEEPEST: usize = 64;
 
 /// The parts of a value, where there are few of them.
 pub(crate) type Parts<T> = SmallVec<[T; 2]>;
@@ -278,8 +281,14 @@ pub(crate) struct Layouts {
     payloads: HashMap<(Type, usize), Arc<Inside>>,
     /// Where captured values lie, by the number of the function and how many there are.
     captures: HashMap<(Option<usize>, usize), Arc<Inside>>,
-    /// Types whose layout is being found: a type inside of itself is boxed, unless it lies behind a pointer.
-    open: HashSet<Type>,
+    /// Types whose layout is being found, by how many were then: a type inside of itself is boxed, unless it lies
+    /// behind a pointer.
+    open: HashMap<Type, usize>,
+    /// The first of these that was met inside of the type that is being found.
+    outermost_met: usize,
+    nesting: TypeNesting,
+    /// The declared types that hold themselves.
+    recursive: HashSet<Name>,
     /// The closures that the program makes.
     closures: Arc<Vec<Made>>,
     /// Types of which it is known whether a value of the interpreter is in them.
@@ -289,6 +298,7 @@ pub(crate) struct Layouts {
 impl Layouts {
     /// For a program that makes these closures.
     pub(crate) fn new(module: Arc<Module<IRCode>>, closures: Arc<Vec<Made>>) -> Self {
+        let recursive = module.recursive_types();
         Layouts {
             module,
             closures,
@@ -298,7 +308,10 @@ impl Layouts {
             known: HashMap::new(),
             elements: HashMap::new(),
             insides: HashMap::new(),
-            open: HashSet::new(),
+            open: HashMap::new(),
+            outermost_met: usize::MAX,
+            nesting: TypeNesting::new(DEEPEST),
+            recursive,
         }
     }
 
@@ -307,17 +320,29 @@ impl Layouts {
         if let Some(known) = self.known.get(ty) {
             return known.clone();
         }
-        if let Some(declared) = declared(&self.module, ty).filter(|declared| declared != ty) {
-            let layout = self.of(&declared);
-            if self.open.is_empty() {
-                self.known.insert(ty.clone(), layout.clone());
-            }
-            return layout;
+        let depth = self.open.len();
+        let met_before = std::mem::replace(&mut self.outermost_met, usize::MAX);
+        let layout = self.not_known(ty, depth);
+        // What lies inside of a type that is still open may be boxed for that reason only; what met none is the same
+        // wherever it stands (the components of Tarjan 1972).
+        if self.outermost_met >= depth || layout.scalar().is_some() {
+            self.known.insert(ty.clone(), layout.clone());
+            self.outermost_met = usize::MAX;
         }
-        if !self.open.insert(ty.clone()) {
+        self.outermost_met = self.outermost_met.min(met_before);
+        layout
+    }
+
+    fn not_known(&mut self, ty: &Type, depth: usize) -> Arc<Layout> {
+        if let Some(declared) = declared(&self.module, ty).filter(|declared| declared != ty) {
+            return self.of(&declared);
+        }
+        if let Some(open) = self.open.get(ty) {
+            self.outermost_met = *open;
             let boxed = Layout::new(ty.clone(), Shape::Boxed, [clif::I64]);
             return Arc::new(Layout { hides_objects: true, ..boxed });
         }
+        self.open.insert(ty.clone(), depth);
         let mut layout = self.find(ty);
         self.open.remove(ty);
         (layout.objects, layout.hides_objects) = match &layout.shape {
@@ -328,12 +353,7 @@ impl Layouts {
             Shape::Scalar(_) | Shape::Unit => (false, false),
             _ => self.behind_pointer(&layout),
         };
-        let layout = Arc::new(layout);
-        // What lies inside of a type that is still open may be boxed for that reason only.
-        if self.open.is_empty() || layout.scalar().is_some() {
-            self.known.insert(ty.clone(), layout.clone());
-        }
-        layout
+        Arc::new(layout)
     }
 
     /// How elements of this type lie in an array. What is no pointer and not of bits has a byte behind it that is 0
@@ -355,11 +375,30 @@ impl Layouts {
         flagged.clone()
     }
 
+    /// Whether a type is nested so deep that its values are the interpreter's. Types that hold themselves are not, as
+    /// they are boxed inside of themselves, but for families of very many.
+    fn is_deep(&self, ty: &Type) -> bool {
+        let parts = |ty: &Type| match ty {
+            Type::Named(name) => match self.module.type_def(name) {
+                Some(def) if self.recursive.contains(&def.name) && self.recursive.len() <= DEEPEST => Vec::new(),
+                Some(TypeDef { kind: TypeKind::Struct { mutable: false, fields }, .. }) => {
+                    fields.iter().map(|(_, ty)| ty.clone()).collect()
+                }
+                _ => Vec::new(),
+            },
+            Type::Tuple(types) | Type::Union(types) => types.to_vec(),
+            Type::NamedTuple(fields) => fields.iter().map(|(_, ty)| ty.clone()).collect(),
+            _ => Vec::new(),
+        };
+        self.nesting.is_deeper(ty, &parts)
+    }
+
     fn find(&mut self, ty: &Type) -> Layout {
         let layout = |shape, parts: &[ir::Type]| Layout::new(ty.clone(), shape, parts.iter().copied());
         let boxed = || Layout::new(ty.clone(), Shape::Boxed, [clif::I64]);
         let pointer = |shape| Layout::new(ty.clone(), shape, [clif::I64]);
         match ty {
+            ty if self.is_deep(ty) => boxed(),
             Type::Scalar(scalar) => layout(Shape::Scalar(*scalar), &[part_of(*scalar)]),
             Type::Nothing | Type::Function(_) => layout(Shape::Unit, &[]),
             Type::TypeOf(_) => layout(Shape::Unit, &[]),
@@ -478,6 +517,7 @@ impl Layouts {
     /// What values of a type are made of.
     pub(crate) fn composition(&self, ty: &Type) -> Composition {
         match ty {
+            ty if self.is_deep(ty) => Composition::Unknown,
             Type::Union(types) if self.is_small_union(types) => Composition::Fields(types.to_vec()),
             Type::Scalar(_) | Type::Nothing | Type::Function(_) | Type::TypeOf(_) => Composition::Plain,
             Type::Tuple(types) => Composition::Fields(types.to_vec()),

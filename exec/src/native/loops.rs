@@ -164,7 +164,8 @@ pub(crate) fn counted_loops(
         let Some((test, stays, rounds)) = finder.find_test(&|block| dominators.dominates(block, latch)) else {
             continue;
         };
-        let exits = blocks.iter().flat_map(|&block| graph.successors(block)).filter(|to| !blocks.contains(to)).count();
+        let exits =
+            blocks.iter().flat_map(|&block| graph.successors(block)).filter(|&to| !loops.contains(id, to)).count();
         let mut result = CountedLoop {
             header: found.header,
             before,

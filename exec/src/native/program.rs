@@ -171,8 +171,10 @@ impl Program {
         effort: Effort,
     ) -> Result<Program, NotCompiled> {
         let numbers_in = |module: &Module<IRCode>| -> Result<Vec<usize>, NotCompiled> {
-            let missing =
-                |name: &str| NotCompiled { function: name.into(), statement: None, what: "no such function".into() };
+            let missing = |name: &str| {
+                let what = "a function that the module does not have".into();
+                NotCompiled { function: name.into(), statement: None, what }
+            };
             functions.iter().map(|name| module.function_index(name).ok_or_else(|| missing(name))).collect()
         };
         let module = Arc::new(module.reached_from(numbers_in(module)?).into_owned());

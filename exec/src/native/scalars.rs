@@ -13,7 +13,7 @@ use ircode::{ScalarType, Type};
 use super::function::sites::{What, Work};
 use super::function::{Compiled, FunctionCompiler, Typed, trusted};
 use super::layout::{Layout, Shape, part_of};
-use super::runtime::helpers::{FMOD, MATH, POW, SINGLE_FMOD, SINGLE_POW};
+use super::runtime::helpers::{Helper, MATH};
 
 /// Whether the operand is an integer of a register's width, and what machine instructions on integers may be used for.
 fn is_word(ty: ScalarType) -> bool {
@@ -231,12 +231,13 @@ impl FunctionCompiler<'_, '_> {
             "min_float" => ins.fmin(a, b),
             "max_float" => ins.fmax(a, b),
             "rem_float" | "libm.pow" => {
-                let callee = match (name, ty) {
-                    ("rem_float", ScalarType::Float32) => self.compiler.single_math(SINGLE_FMOD, 2, self.builder.func),
-                    (_, ScalarType::Float32) => self.compiler.single_math(SINGLE_POW, 2, self.builder.func),
-                    ("rem_float", _) => self.compiler.math(FMOD, 2, self.builder.func),
-                    _ => self.compiler.math(POW, 2, self.builder.func),
+                let helper = match (name, ty) {
+                    ("rem_float", ScalarType::Float32) => Helper::SingleRemainder,
+                    (_, ScalarType::Float32) => Helper::SinglePower,
+                    ("rem_float", _) => Helper::Remainder,
+                    _ => Helper::Power,
                 };
+                let callee = self.compiler.helper(helper, self.builder.func);
                 let call = self.builder.ins().call(callee, &[a, b]);
                 self.builder.inst_results(call).first().copied()?
             }

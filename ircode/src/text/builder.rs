@@ -1,10 +1,13 @@
 //! Putting a function together from its lines.
 
+mod pending;
+
 use std::ops::Range;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 
+use self::pending::{Line, Pending, PendingAt};
 use super::balanced::is_balanced;
 use super::capitals::parse_type_in_capitals;
 use super::dead_jumps;
@@ -21,7 +24,7 @@ use crate::diagnostic::Diagnostic;
 use crate::instruction::{CallInfo, DebugInfo, Instruction, LineInfo};
 use crate::module::Function;
 use crate::name::Name;
-use crate::names::{BlockNumber, Positions, SSAValue};
+use crate::names::{BlockNumber, Positions};
 use crate::operand::{Argument, Operand};
 use crate::stmt::Stmt;
 use crate::stream::InstructionStream;
@@ -53,6 +56,10 @@ pub(super) struct Building {
     /// How many of them there are up to the last that was called by its number.
     named: usize,
     spans: Vec<Range<usize>>,
+    /// Of each statement whether the margin of its line ends a block.
+    ends_block: Vec<bool>,
+    /// Whether something stands in the place of a statement that was refused.
+    has_refused: bool,
     /// The first statement of each block.
     block_starts: Vec<usize>,
     pending: Vec<Pending>,
@@ -89,28 +96,12 @@ pub(super) struct Known {
     pub(super) is_code_info: bool,
 }
 
-/// A pending node that was read.
-struct Pending {
-    at: PendingAt,
-    inst: Instruction<Positions>,
-    span: Range<usize>,
-    /// What it is called, if it is.
-    id: Option<u32>,
-}
-
 /// The edges that are given for a block.
 struct Edges {
     span: Range<usize>,
     block: BlockNumber,
     preds: Vec<BlockNumber>,
     succs: Vec<BlockNumber>,
-}
-
-/// Where a pending node was shown: before the statement of this index, or behind the one before it.
-#[derive(Clone, Copy)]
-enum PendingAt {
-    Before(usize),
-    After(usize),
 }
 
 /// Attributes behind a statement in the exact style.
@@ -214,6 +205,8 @@ impl Building {
             stmts: InstructionStream::default(),
             named: 0,
             spans: Vec::new(),
+            ends_block: Vec::new(),
+            has_refused: false,
             block_starts: Vec::new(),
             pending: Vec::new(),
             last_line: 0,
@@ -344,8 +337,7 @@ impl Building {
         let (stmt, ty) = match cursor.typed_statement(&mut self.scope) {
             Ok(read) => read,
             Err(error) => {
-                // Keep the numbers of the following statements right.
-                self.push(Stmt::nothing(), Type::Untyped, &Attributes::default(), here);
+                self.push_refused(Stmt::nothing(), &Attributes::default(), here);
                 return Err(error);
             }
         };
@@ -358,7 +350,7 @@ impl Building {
         if !cursor.at_end() && !is_aside {
             cursor.skip_spaces();
             let error = cursor.expected("the end of the statement");
-            self.push(stmt, Type::Untyped, &attributes, span);
+            self.push_refused(stmt, &attributes, span);
             return Err(error);
         }
         // Only code without types has statements that are but a name. Here a jump may have been meant.
@@ -366,7 +358,7 @@ impl Building {
         if is_new_name && id.is_none() && ty.is_none() && attributes.ty.is_none() && self.has_types {
             let error =
                 Diagnostic::error(span.clone(), "this is no statement", "a name that is nowhere else, without a type");
-            self.push(stmt, Type::Untyped, &attributes, span);
+            self.push_refused(stmt, &attributes, span);
             return Err(error);
         }
         self.has_types |= ty.is_some();
@@ -375,63 +367,9 @@ impl Building {
             ty => ty,
         };
         let ty = attributes.ty.clone().or(ty).or_else(|| default_type(&stmt)).unwrap_or(Type::Untyped);
-        let ordinal = self.stmts.len() as u32 + 1;
-        match (attributes.pending, id) {
-            (Some(after), id) => {
-                self.push_pending(stmt, ty, &attributes, span, id.map(|(id, _)| id), after);
-            }
-            (None, Some((id, id_span))) if id != ordinal => {
-                if id < ordinal && self.take_unnamed_as_pending((ordinal - id) as usize) {
-                    self.push(stmt, ty, &attributes, span);
-                    self.named = self.stmts.len();
-                    return Ok(());
-                }
-                if id < ordinal {
-                    let message = format!("this is the statement %{ordinal}, but it is called %{id}");
-                    return Err(Diagnostic::error(id_span, message, "names are the numbers of statements"));
-                }
-                self.push_pending(stmt, ty, &attributes, span, Some(id), false);
-            }
-            (_, id) => {
-                self.push(stmt, ty, &attributes, span);
-                if id.is_some() {
-                    self.named = self.stmts.len();
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Julia prints no name for a pending node that is not used: there is one statement more then than numbers. Takes
-    /// the last so many of those without a name for such nodes, if no others can be. Whether it did.
-    fn take_unnamed_as_pending(&mut self, count: usize) -> bool {
-        let unnamed = self.named..self.stmts.len();
-        let may_be = |index: &usize| {
-            let stmt = self.stmts.stmts().get(*index);
-            stmt.is_some_and(|stmt| !stmt.is_terminator() && !matches!(stmt, Stmt::Phi(_)))
-        };
-        let found: Vec<usize> = unnamed.filter(may_be).collect();
-        if found.len() != count || self.named == 0 {
-            return false;
-        }
-        let first = self.block_starts.partition_point(|&start| start <= self.named);
-        for start in self.block_starts.iter_mut().skip(first) {
-            *start -= found.partition_point(|index| index < start);
-        }
-        // What has names stays where it is: this may happen once for every statement.
-        let spans = self.spans.split_off(self.named);
-        let rows = self.stmts.split_off(self.named).into_rows().zip(spans);
-        let mut found = found.into_iter().peekable();
-        for (index, (inst, span)) in (self.named..).zip(rows) {
-            if found.next_if_eq(&index).is_some() {
-                let at = PendingAt::Before(self.stmts.len());
-                self.pending.push(Pending { at, inst, span, id: None });
-            } else {
-                self.stmts.push(inst);
-                self.spans.push(span);
-            }
-        }
-        true
+        let inst = self.instruction(stmt, ty, &attributes);
+        let read = Line { inst, span, id, pending: attributes.pending, ends_block: gutter.ends_block };
+        self.take(read)
     }
 
     fn instruction(&self, mut stmt: Stmt<Positions>, ty: Type, attributes: &Attributes) -> Instruction<Positions> {
@@ -455,25 +393,17 @@ impl Building {
         }
     }
 
-    fn push(&mut self, stmt: Stmt<Positions>, ty: Type, attributes: &Attributes, span: Range<usize>) {
-        let inst = self.instruction(stmt, ty, attributes);
-        self.stmts.push(inst);
-        self.spans.push(span);
+    /// Something in the place of a statement that is refused, so that those behind it have their numbers.
+    fn push_refused(&mut self, stmt: Stmt<Positions>, attributes: &Attributes, span: Range<usize>) {
+        let inst = self.instruction(stmt, Type::Untyped, attributes);
+        self.push_statement(inst, span, false);
+        self.has_refused = true;
     }
 
-    fn push_pending(
-        &mut self,
-        stmt: Stmt<Positions>,
-        ty: Type,
-        attributes: &Attributes,
-        span: Range<usize>,
-        id: Option<u32>,
-        after: bool,
-    ) {
-        let inst = self.instruction(stmt, ty, attributes);
-        let next = self.stmts.len();
-        let at = if after { PendingAt::After(next.saturating_sub(1)) } else { PendingAt::Before(next) };
-        self.pending.push(Pending { at, inst, span, id });
+    fn push_statement(&mut self, inst: Instruction<Positions>, span: Range<usize>, ends_block: bool) {
+        self.stmts.push(inst);
+        self.spans.push(span);
+        self.ends_block.push(ends_block);
     }
 
     /// A line of attributes about the function, in the exact style.
@@ -556,6 +486,7 @@ impl Building {
             return Err(Diagnostic::error(self.start.clone(), "this function has no statements", "expected block 1"));
         }
         let has_numbers = self.uses_numbers();
+        self.take_last_unnamed();
         self.forget_costs();
         let numbered = self.number_slots();
         let guessed: HashMap<Argument, Name> = numbered.iter().cloned().collect();
@@ -604,31 +535,6 @@ impl Building {
         let function = Function { name, parameters, varargs, result: self.result.unwrap_or(Type::Untyped), body };
         let guessed_order = numbered.into_iter().map(|(_, name)| name).collect();
         Ok((function, SourceMap { statements: self.spans, headerless, guessed_order, has_numbers }))
-    }
-
-    /// Gives pending nodes the numbers behind the statements: named ones must be called by them.
-    fn place_pending(&mut self, errors: &mut Vec<Diagnostic>) -> Vec<NewNode> {
-        let len = self.stmts.len();
-        let mut pending = std::mem::take(&mut self.pending);
-        let count = pending.len();
-        pending.sort_by_key(|pending| pending.id);
-        let mut nodes = Vec::with_capacity(count);
-        for Pending { at, inst, span, id } in pending {
-            let number = (len + nodes.len()) as u32 + 1;
-            if id.is_some_and(|id| id != number) {
-                let id = id.unwrap_or_default();
-                let message = format!("%{id} is neither the number of this statement nor that of a pending one");
-                let label = format!("expected a number from %1 to %{}", len + count);
-                errors.push(Diagnostic::error(span.clone(), message, label));
-            }
-            let (anchor, attach_after) = match at {
-                PendingAt::Before(index) => (index, false),
-                PendingAt::After(index) => (index, true),
-            };
-            nodes.push(NewNode { anchor: SSAValue::from_index(anchor), attach_after, inst });
-            self.spans.push(span);
-        }
-        nodes
     }
 
     /// Forgets the numbers in the margin if they are no lines.

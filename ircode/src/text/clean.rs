@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::wrapped::{unbroken, with_whole_objects};
+use super::wrapped::{unbroken, with_whole_objects, with_whole_tables};
 use super::{irtools, markup, page};
 
 /// The listings of a text as a person sees them: without escape sequences of terminals, and of pages — with code
@@ -39,6 +39,10 @@ pub fn clean(text: &str) -> Cow<'_, str> {
         Cow::Borrowed(_) => text,
     };
     let text = match unbroken(&text) {
+        Cow::Owned(whole) => Cow::Owned(whole),
+        Cow::Borrowed(_) => text,
+    };
+    let text = match with_whole_tables(&text) {
         Cow::Owned(whole) => Cow::Owned(whole),
         Cow::Borrowed(_) => text,
     };

@@ -635,7 +635,7 @@ impl<'a> Cursor<'a> {
         if self.starts_with("[") {
             // An array.
             self.at += balanced_length(self.rest(), |rest| !rest.starts_with('['));
-            return Ok(Operand::Constant(Constant::Text(self.text(start..self.at).into())));
+            return self.object_from(start);
         }
         if let Some(op) = self.rest().strip_prefix('.').and_then(operator_alone) {
             // The function of an operator that another module defines: `Core.Compiler.<=`.
@@ -741,7 +741,7 @@ impl<'a> Cursor<'a> {
         }
         self.at = open;
         self.at += balanced_length(self.rest(), |rest| !rest.starts_with('('));
-        Ok(Operand::Constant(Constant::Text(self.text(start..self.at).into())))
+        self.object_from(start)
     }
 
     /// The number and the parenthesis behind `Int32(`.

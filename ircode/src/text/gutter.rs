@@ -10,6 +10,8 @@ pub(super) struct Gutter {
     pub(super) line: Option<i32>,
     /// The number of the block that starts here.
     pub(super) block: Option<u32>,
+    /// Whether it ends a block: `└`.
+    pub(super) ends_block: bool,
 }
 
 /// Reads the margin of a line; `None` if the line has none.
@@ -37,9 +39,11 @@ pub(super) fn gutter(cursor: &mut Cursor<'_>) -> Result<Option<Gutter>, Diagnost
             Diagnostic::error(span, format!("{text} is no {what} number"), "too large")
         })
     };
+    let ends_block = cursor.starts_with("└");
     let gutter = Gutter {
         line: number(line, "line", i32::MAX)?.map(|n| n as i32),
         block: number(block, "block", i32::MAX - 1)?,
+        ends_block,
     };
     // The rule, and after it one bar for each scope that a listing with source locations has open.
     while cursor.eat("│") || cursor.eat("└") || cursor.eat("─") || cursor.eat("┄") {}

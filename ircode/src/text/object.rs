@@ -30,8 +30,11 @@ impl Cursor<'_> {
         self.at = start;
         let length = balanced_length(self.rest(), ends);
         let text = self.rest().get(..length).unwrap_or_default();
-        let object =
-            text.starts_with(|c: char| c.is_alphanumeric() || c == '-') && !text.contains(['%', '│', '═', '─']);
+        // Pairs of a string, a symbol or a character, and ranges of characters.
+        let is_pair = text.starts_with(['"', ':', '\'']) && text.contains(" => ")
+            || text.starts_with('\'') && text.contains("':");
+        let object = (is_pair || text.starts_with(|c: char| c.is_alphanumeric() || c == '-'))
+            && !text.contains(['%', '│', '═', '─']);
         let closed = self.rest().get(length..).is_some_and(|rest| !rest.is_empty());
         if !object || !closed || !text.contains(' ') && !text.contains("//") && !text.contains(':') {
             self.at = end;
@@ -59,7 +62,7 @@ impl Cursor<'_> {
         self.at += length;
         if self.starts_with("(") || self.starts_with("[") {
             self.at += balanced_length(self.rest(), |rest| !rest.starts_with(['(', '[']));
-            return Ok(Operand::Constant(Constant::Text(self.text(start..self.at).into())));
+            return self.object_from(start);
         }
         if self.starts_with(" where ") {
             self.at += balanced_length(self.rest(), |rest| {
@@ -67,8 +70,22 @@ impl Cursor<'_> {
             });
         }
         let text = self.text(start..self.at);
+        if names_value(text) {
+            return self.object_from(start);
+        }
         self.check_brackets(start, text)?;
         Ok(Operand::Constant(Constant::of_type(sharing::parse_type(text))))
+    }
+
+    /// The sign of a node, as φ, and the parenthesis that has to follow it. Whether the sign is there.
+    pub(super) fn eat_node(&mut self, sign: &str) -> Read<bool> {
+        let start = self.at;
+        if !self.eat(sign) || !self.eat(" ") {
+            self.at = start;
+            return Ok(false);
+        }
+        self.expect("(")?;
+        Ok(true)
     }
 
     /// An object of which only the text is known: what stands up to the next comma or parenthesis.
@@ -87,7 +104,7 @@ impl Cursor<'_> {
         let length = balanced_length(self.rest(), |rest| rest.starts_with([',', ')']) || rest.starts_with("::"));
         self.at += length;
         let text = self.text(start..self.at).trim_end();
-        if text.is_empty() || matches!(text.chars().next(), Some('│' | '└' | '#' | '=')) {
+        if text.is_empty() || text.starts_with(['│', '└', '#', '=', '╻', '╷', '┃']) {
             self.at = start;
             return Err(self.expected("an operand"));
         }
@@ -95,8 +112,13 @@ impl Cursor<'_> {
             let span = self.span(start, self.at);
             return Err(Diagnostic::error(span, "the brackets of this object do not match", "it does not end"));
         }
-        // In code that is quoted values are named, and not used.
-        if text.starts_with('(') && !text.contains(":(") && names_value(text) {
+        self.object_from(start)
+    }
+
+    /// The object whose text stands from `start` to here. In code that is quoted values are named, and not used.
+    pub(super) fn object_from(&self, start: usize) -> Read<Operand<Positions>> {
+        let text = self.text(start..self.at).trim_end();
+        if !text.contains(":(") && names_value(text) {
             let span = self.span(start, self.at);
             return Err(Diagnostic::error(span, "this cannot be read", "it names a value, and is no object"));
         }
@@ -127,7 +149,28 @@ pub(super) fn operator_alone(rest: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use super::{Constant, Operand};
     use crate::parse_function;
+
+    #[test]
+    fn a_call_is_no_object_where_it_names_a_value() {
+        for operand in ["Base.neg_float(%1)", "[%1]", "Dict(:a => %1)", "Foo{%1}"] {
+            let text = format!("1 ─ %1 = Main.f()::Any\n│   %2 = Main.g({operand}, 1.0)::Any\n└──      return %2\n");
+            let error = parse_function(&text).map(|_| operand).unwrap_err();
+            assert!(error.to_string().contains("it names a value, and is no object"), "{operand}: {error}");
+        }
+    }
+
+    #[test]
+    fn pairs_and_ranges_of_characters_are_objects() {
+        for object in ["\"a\" => 1", ":x => 1", "'a' => 2", "'a':1:'z'"] {
+            let text = format!("1 ─ %1 = invoke Main.g({object}::Any, _2::Int64)::Any\n└──      return %1\n");
+            let body = parse_function(&text).unwrap().body;
+            let crate::Stmt::Invoke(invoke) = &body.stmts.stmts()[0] else { panic!("{text}") };
+            assert_eq!(invoke.args[0], Operand::Constant(Constant::Text(object.into())));
+            assert_eq!(invoke.args.len(), 2);
+        }
+    }
 
     #[test]
     fn an_object_ends() {

@@ -23,7 +23,7 @@ use crate::constant::Constant;
 use crate::diagnostic::{Diagnostic, render};
 use crate::json::sharing::{Shared, with_sharing};
 use crate::module::{Function, Module};
-use crate::name::Name;
+use crate::name::{Name, without_main};
 use crate::names::Positions;
 use crate::operand::Operand;
 use crate::types::Type;
@@ -140,12 +140,15 @@ pub fn parse_module_with_parameters(text: &str, parameters: &[Option<Name>]) -> 
     }
 }
 
+/// What Julia prints for a statement that is not there.
+const UNASSIGNED: &str = "#UNDEF";
+
 /// Among operands a bare name is read as a function; where the file declares a type or a constant of that name, it is
 /// that.
 fn resolve_names(module: &mut Module<IRCode>) {
     let types: HashSet<Name> = module.types().iter().map(|def| def.name.clone()).collect();
     let constants = module.global_constants().iter().map(|constant| constant.name().as_str());
-    let constants: HashSet<Name> = constants.map(|name| name.strip_prefix("Main.").unwrap_or(name).into()).collect();
+    let constants: HashSet<Name> = constants.map(|name| without_main(name).into()).collect();
     if types.is_empty() && constants.is_empty() {
         return;
     }
@@ -254,6 +257,10 @@ impl Parser {
             && let Some(names) = self.session.line(trimmed)
         {
             self.variables.names = names;
+        }
+        if trimmed == UNASSIGNED && self.building.is_some() {
+            let span = start..start + trimmed.len();
+            return Err(Diagnostic::error(span, "here is no statement", "a place that was not assigned"));
         }
         if trimmed.is_empty() || trimmed.starts_with('#') && !hidden {
             return Ok(());

@@ -144,10 +144,10 @@ impl<'a> Cursor<'a> {
 
     /// A φ, a jump, or another statement that starts with a word or a sign of its own.
     fn node(&mut self, scope: &mut Scope) -> Read<Option<Stmt<Positions>>> {
-        if self.eat("φᶜ (") {
+        if self.eat_node("φᶜ")? {
             return Ok(Some(Stmt::PhiC(PhiCNode { values: self.operands(scope, Context::Call)?.into() })));
         }
-        if self.eat("φ (") {
+        if self.eat_node("φ")? {
             return self.phi(scope).map(Some);
         }
         if self.eat("ϒ (") {

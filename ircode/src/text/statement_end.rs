@@ -2,6 +2,7 @@
 
 use super::balanced::{balanced_length, find_depth_0};
 use super::clean::BARS;
+use super::object::operator_alone;
 use crate::constant::is_identifier_part;
 
 /// Where what stands at the end of a statement ends: at a comment, at attributes, or where more than one space follows.
@@ -34,6 +35,11 @@ fn is_where(word: &str) -> bool {
 /// Whether what follows is what is left of a name that Julia prints at the right of a listing, where a longer statement
 /// stands over it: `::Tuple{Int64}pansion`.
 pub(super) fn is_overwritten(before: &str, rest: &str) -> bool {
+    // Only the name is left, far behind the statement.
+    let (spaces, name) = spaces(rest.trim_end());
+    if spaces > 1 && !name.is_empty() && !name.contains(' ') {
+        return name.chars().all(is_identifier_part) || operator_alone(name).is_some();
+    }
     let is_left = |c: char| is_identifier_part(c) || c == ' ' || BARS.contains(&c);
     let is_operator = |word: &str| is_where(word) || matches!(word, "in" | "isa");
     before.ends_with(['}', ')'])
@@ -85,6 +91,23 @@ fn spaces(rest: &str) -> (usize, &str) {
 #[cfg(test)]
 mod tests {
     use crate::parse_function;
+
+    #[test]
+    fn a_name_far_behind_is_no_part_of_a_statement() {
+        let text = |behind: &str| format!("1 ─ %1 = Base.slt_int(_2, 1)::Bool{behind}\n└──      return %1\n");
+        let plain = parse_function(&text("")).unwrap();
+        for behind in ["     <", "  length", "      !="] {
+            assert_eq!(parse_function(&text(behind)).unwrap(), plain, "{behind}");
+        }
+        for behind in [" <", "  a b", "  1.0"] {
+            assert!(parse_function(&text(behind)).is_err(), "{behind}");
+        }
+        // What was broken off, and signs that are misspelt, are no statements.
+        for line in ["│╻ +", "│││┃   macro expansion", "│   %2 = φ #1 => %1::Int64", "#UNDEF"] {
+            let text = text("").replace("└──", &format!("{line}\n└──"));
+            assert!(parse_function(&text).is_err(), "{line}");
+        }
+    }
 
     #[test]
     fn what_is_known_of_how_a_statement_was_inferred_is_no_part_of_it() {

@@ -77,6 +77,47 @@ pub(super) fn with_whole_objects(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The text with the entries of tables of variables on one line where they were broken within brackets: types are long.
+/// Where a line ended, an empty one is left.
+pub(super) fn with_whole_tables(text: &str) -> Cow<'_, str> {
+    let begins = |line: &str| {
+        let name = line.split_once("::").map(|(name, _)| name.trim());
+        let is_entry = name.is_some_and(|name| !name.is_empty() && !name.contains([' ', '(', '=', ',']));
+        is_entry && margin(line).is_none() && !is_balanced(line)
+    };
+    if !text.contains("Body::") || !text.lines().any(begins) {
+        return Cow::Borrowed(text);
+    }
+    let lines: Vec<&str> = text.split('\n').collect();
+    let mut out: Vec<String> = Vec::with_capacity(lines.len());
+    while let Some(&line) = lines.get(out.len()) {
+        let below = lines.get(out.len()..).unwrap_or_default();
+        let count = if begins(line) { whole_entry(below) } else { None };
+        let count = count.unwrap_or(1);
+        out.push(below.get(..count).unwrap_or_default().concat());
+        out.extend(std::iter::repeat_n(String::new(), count - 1));
+    }
+    Cow::Owned(out.join("\n"))
+}
+
+/// An entry of a table that is broken into more lines is none.
+const MOST_LINES_OF_ENTRY: usize = 20;
+
+/// How many of these lines are an entry of a table, by its brackets; `None` if they do not close.
+fn whole_entry(lines: &[&str]) -> Option<usize> {
+    let mut whole = String::new();
+    for (index, line) in lines.iter().enumerate().take(MOST_LINES_OF_ENTRY) {
+        if index > 0 && (margin(line).is_some() || line.trim().is_empty()) {
+            return None;
+        }
+        whole.push_str(line);
+        if is_balanced(&whole) {
+            return Some(index + 1);
+        }
+    }
+    None
+}
+
 /// The first of these lines with those that belong to it, and how many they are; `None` if its brackets do not close
 /// before the next statement.
 fn whole_object(lines: &[&str]) -> Option<(String, usize)> {
@@ -131,6 +172,25 @@ fn is_end(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::{parse_function, parse_module};
+
+    #[test]
+    fn entries_of_tables_go_on_below() {
+        let whole = "\
+Variables
+  #self#::Core.Compiler.Const(Main.absolute, false)
+  a::SubArray{Float64,1,Array{Float64,2},Tuple{Base.Slice{Base.OneTo{Int64}},Int64},true}
+  y::Float64
+
+Body::Tuple{Float64,Float64}
+1 ─ %1 = Core.tuple(y, y)::Tuple{Float64,Float64}
+└──      return %1
+";
+        let broken = whole.replace(", false)", ", false\n)").replace("},Int64},true", "},Int\n64},true");
+        let broken = broken.replace("Body::Tuple{Float64,", "Body::Tuple{Flo\nat64,");
+        assert_eq!(parse_module(&broken).unwrap().module, parse_module(whole).unwrap().module);
+        // What never closes is left as it is.
+        assert!(parse_module(&whole.replace(", false)", ", false")).is_ok());
+    }
 
     #[test]
     fn statements_go_on_below() {

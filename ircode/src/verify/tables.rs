@@ -6,7 +6,7 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::globals::{GlobalPart, GlobalValue};
 use crate::module::{Function, Module, TypeKind, named_twice};
-use crate::name::Name;
+use crate::name::{Name, without_main};
 use crate::tables::{Class, Entry, Requirement, Witness};
 use crate::tangents::{Tangent, TangentTypes};
 use crate::types::Type;
@@ -465,8 +465,7 @@ impl<'m, F> Verifier<'m, F> {
             (Type::Named(given), Type::Named(expected)) => {
                 !known(given)
                     || !known(expected)
-                    || given.strip_prefix("Main.").unwrap_or(given)
-                        == expected.strip_prefix("Main.").unwrap_or(expected)
+                    || without_main(given) == without_main(expected)
                     || self.module.is_subclass(given, expected)
             }
             (Type::Named(name), _) | (_, Type::Named(name)) => !known(name),

@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashSet;
-use ircode::{Callee, Module, Operand, Stmt};
+use ircode::{Callee, Module, Operand, Stmt, Type};
 
 /// A place where a function of the module is given values of its parameters.
 #[derive(Clone, Debug)]
@@ -62,16 +62,34 @@ impl Place {
     }
 }
 
-/// The functions of which the module asks whether a closure is one of them. A closure of such a function must stay one:
-/// of a clone it would be another. Linear in the module.
+/// The functions of which the module asks whether a closure is one of them: all, where it asks of one that only the run
+/// tells, or whether two closures are the same. A closure of such a function must stay one: of a clone it would be
+/// another. Linear in the module.
 pub(super) fn asked(module: &Module<BBCode>) -> HashSet<usize> {
     let mut found = HashSet::new();
-    for (_, inst) in module.functions().iter().flat_map(|function| function.body.all_insts()) {
-        if let Some((primitive, [_, asked, ..])) = module.primitive_call(&inst.stmt)
-            && matches!(primitive.name, "applies" | "captured")
-            && let Some(Callee::Function(function)) = module.callee(asked)
-        {
-            found.insert(function);
+    for function in module.functions() {
+        let bb = &function.body;
+        for (_, inst) in bb.all_insts() {
+            let is_closure = |operand: &Operand<Ids>| matches!(bb.operand_type(operand), Type::Closure(_));
+            let may_be = |operand: &Operand<Ids>| is_closure(operand) || bb.operand_type(operand).is_unknown();
+            match module.primitive_call(&inst.stmt) {
+                Some((primitive, [_, asked, ..])) if matches!(primitive.name, "applies" | "captured") => {
+                    match module.callee(asked) {
+                        Some(Callee::Function(function)) => {
+                            found.insert(function);
+                        }
+                        Some(_) => {}
+                        None => return (0..module.functions().len()).collect(),
+                    }
+                }
+                Some((primitive, [a, b]))
+                    if matches!(primitive.name, "===" | "!==")
+                        && (is_closure(a) && may_be(b) || may_be(a) && is_closure(b)) =>
+                {
+                    return (0..module.functions().len()).collect();
+                }
+                _ => {}
+            }
         }
     }
     found

@@ -8,7 +8,7 @@ use ircode::{Module, Name, Operand, Stmt, Type, TypeKind};
 use slotmap::SecondaryMap;
 
 use super::flow::{Flow, Known, stored};
-use super::places::seen_through;
+use super::places::{in_order, seen_through};
 use super::report::Misuse;
 use super::things::{Cell, Kind, Shape, State, Thing, Things};
 
@@ -42,7 +42,10 @@ impl Candidates {
         asked: &Rc<HashSet<usize>>,
     ) -> Candidates {
         let mut found = Candidates { asked: asked.clone(), ..Candidates::default() };
-        for (id, inst) in bb.all_insts() {
+        // In reached code only, as all else here: what is never made is never taken apart.
+        let reached = in_order(bb);
+        for &id in &reached {
+            let Some(inst) = bb.inst(id) else { continue };
             let Some((primitive, args)) = module.primitive_call(&inst.stmt) else { continue };
             match (primitive.name, args, &inst.ty) {
                 ("new_case", [ty, ..], _) => {
@@ -69,13 +72,13 @@ impl Candidates {
             }
         }
         if !found.things.is_empty() {
-            found.fill(module, bb, things);
+            found.fill(module, bb, &reached, things);
         }
         found
     }
 
     /// Notes what is put where.
-    fn fill(&mut self, module: &Module<BBCode>, bb: &BBCode, things: &mut Things) {
+    fn fill(&mut self, module: &Module<BBCode>, bb: &BBCode, reached: &[InstId], things: &mut Things) {
         let mut joins: Vec<(usize, (usize, usize), Shape)> = Vec::new();
         let known = Known { module, things, enums: &self.enums, stacks: &self.stacks, asked: &self.asked };
         let early = |operand: &Operand<bbcode::Ids>| {
@@ -90,7 +93,7 @@ impl Candidates {
             }
             joins.push((thing, cell, shape));
         };
-        for (_, inst) in bb.all_insts() {
+        for inst in reached.iter().filter_map(|&id| bb.inst(id)) {
             match module.primitive_call(&inst.stmt) {
                 Some((primitive, [ty, case, payload @ ..])) if primitive.name == "new_case" => {
                     let thing = module.named_type(ty).and_then(|ty| known.enum_of(&ty));

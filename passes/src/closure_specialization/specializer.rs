@@ -60,6 +60,12 @@ pub(super) struct Specializer<'m> {
     report: Report,
 }
 
+/// How many statements the clones of a module may have.
+pub(crate) fn most_statements(module: &Module<BBCode>) -> usize {
+    let size: usize = module.functions().iter().map(|each| each.body.inst_count()).sum();
+    size * FACTOR + FREE
+}
+
 /// Functions that are no clones, by their numbers, and how often each was specialised on the way to a clone.
 #[derive(Clone, Debug)]
 struct Lineage {
@@ -79,8 +85,9 @@ struct Closure {
 }
 
 impl<'m> Specializer<'m> {
-    pub(super) fn new(module: &'m mut Module<BBCode>) -> Specializer<'m> {
-        let size: usize = module.functions().iter().map(|each| each.body.inst_count()).sum();
+    /// `left` is how many statements clones may have, all in all.
+    pub(super) fn new(module: &'m mut Module<BBCode>, left: usize) -> Specializer<'m> {
+        let effort = most_statements(module);
         let replaced = vec![false; module.functions().len()];
         let asked = Rc::new(asked(module));
         Specializer {
@@ -93,15 +100,16 @@ impl<'m> Specializer<'m> {
             lineage: HashMap::new(),
             names: FreeNames::default(),
             fresh: Vec::new(),
-            left: size * FACTOR + FREE,
-            effort: size * FACTOR + FREE,
+            left,
+            effort,
             replaced,
             refused: HashMap::new(),
             report: Report::default(),
         }
     }
 
-    pub(super) fn run(mut self, only: Option<&Name>) -> Result<Report, PassError> {
+    /// Specialises; the report, and how many statements further clones may have.
+    pub(super) fn run(mut self, only: Option<&Name>) -> Result<(Report, usize), PassError> {
         let order = CallGraph::new(&*self.module).bottom_up().concat();
         let only_index = only.and_then(|name| self.module.function_index(name));
         for function in order {
@@ -120,7 +128,7 @@ impl<'m> Specializer<'m> {
             let gone: HashSet<&Name> = self.report.removed.iter().collect();
             self.report.kept.retain(|kept| !gone.contains(&kept.function));
         }
-        Ok(self.report)
+        Ok((self.report, self.left))
     }
 
     /// Puts specialisations in the places of a function.

@@ -2,38 +2,26 @@
 
 use bbcode::BBCode;
 use hashbrown::HashSet;
-use ircode::{Callee, Constant, Module, Name, Operand, Stmt, Type, TypeDef, TypeKind};
+use ircode::{Callee, Constant, Module, Name, Stmt, Type, TypeDef, TypeKind};
 
-/// Removes the functions that were replaced, and that no function which stays mentions; not `kept`. Returns their
-/// names, in the order of the module. Linear in the module.
+/// Removes the functions that were replaced, and that no function which stays and no declaration mentions; not `kept`.
+/// Returns their names, in the order of the module. Linear in the module.
 pub(super) fn remove(module: &mut Module<BBCode>, replaced: &[bool], kept: Option<&Name>) -> Vec<Name> {
     let functions = module.functions();
     let may_go = |index: usize| {
         replaced.get(index) == Some(&true) && functions.get(index).map(|function| &function.name) != kept
     };
-    let mut stays: Vec<bool> = (0..functions.len()).map(|index| !may_go(index)).collect();
+    let mut stays = vec![false; functions.len()];
     let mut work: Vec<usize> = (0..functions.len()).filter(|&index| !may_go(index)).collect();
+    module.for_each_declared_function(&mut |named| work.push(named));
     while let Some(index) = work.pop() {
-        let Some(function) = functions.get(index) else { continue };
-        for (_, inst) in function.body.all_insts() {
-            inst.stmt.for_each_operand(&mut |operand| {
-                if !matches!(operand, Operand::Global(_) | Operand::Quote(_) | Operand::Constant(Constant::Function(_)))
-                {
-                    return;
-                }
-                let mut mention = |mentioned: usize| {
-                    if let Some(stays @ false) = stays.get_mut(mentioned) {
-                        *stays = true;
-                        work.push(mentioned);
-                    }
-                };
-                match module.callee(operand) {
-                    Some(Callee::Function(mentioned)) => mention(mentioned),
-                    // A function of Julia's means its methods.
-                    Some(Callee::Unknown(path)) => module.methods(&path).iter().copied().for_each(mention),
-                    _ => {}
-                }
-            });
+        match stays.get_mut(index) {
+            Some(stays @ false) => *stays = true,
+            _ => continue,
+        }
+        for (_, inst) in functions.get(index).into_iter().flat_map(|function| function.body.all_insts()) {
+            let mut mention = |named| work.push(named);
+            inst.stmt.for_each_operand(&mut |operand| module.for_each_named_function(operand, &mut mention));
         }
     }
     let gone = functions.iter().zip(&stays).filter(|(_, stays)| !**stays);
@@ -82,6 +70,7 @@ pub(super) fn remove_types(module: &mut Module<BBCode>, candidates: &[Name]) -> 
             });
         }
     }
+    module.global_constants().iter().for_each(|constant| mention(module, constant.ty(), &mut work));
     // Other types than these stay whether they are mentioned or not.
     for def in module.types().iter().filter(|def| !candidates.contains(&def.name)) {
         mention(module, &Type::named(def.name.clone()), &mut work);

@@ -13,8 +13,7 @@ use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::primitives::{Compute, ResultType};
 use ircode::{
-    Callee, Constant, Declaration, GlobalPart, GlobalValue, LineInfo, Module, NewInstruction, Operand, Stmt, Type,
-    unqualified,
+    Callee, Constant, Declaration, GlobalPart, LineInfo, Module, NewInstruction, Operand, Stmt, Type, unqualified,
 };
 
 use crate::analyses::method_choice::{choices, methods_named};
@@ -130,16 +129,11 @@ pub(crate) fn candidates(module: &Module<BBCode>, roots: &[usize], reverse: bool
             }
         }
     }
-    for constant in module.global_constants() {
-        let (GlobalValue::Elements { elements: parts, .. } | GlobalValue::Fields(parts)) = constant.value() else {
-            continue;
-        };
-        for part in parts {
-            match part {
-                GlobalPart::Constant(constant) => mention(&Operand::Constant(constant.clone()), None),
-                GlobalPart::Global(global) => mention(&Operand::Global(Arc::new(global.clone())), None),
-                GlobalPart::Undefined => {}
-            }
+    for part in module.global_constants().iter().flat_map(|constant| constant.value().parts()) {
+        match part {
+            GlobalPart::Constant(constant) => mention(&Operand::Constant(constant.clone()), None),
+            GlobalPart::Global(global) => mention(&Operand::Global(Arc::new(global.clone())), None),
+            GlobalPart::Undefined => {}
         }
     }
     let takes_functions = |ty: &Type| match ty {

@@ -1,7 +1,7 @@
 //! What may throw.
 
 use bbcode::{BBCode, Ids, InstId};
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use ircode::primitives::{Primitive, ResultType, foreign_call};
 use ircode::{CallGraph, Callee, Constant, Head, Instruction, Module, Operand, Stmt, Type, method_of, unqualified};
 
@@ -219,14 +219,16 @@ fn is_copy(stmt: &Stmt<Ids>) -> bool {
 
 /// These values and what may be a copy of one of them.
 fn with_copies(bb: &BBCode, mut values: HashSet<InstId>) -> HashSet<InstId> {
-    let mut grew = !values.is_empty();
-    // Copies mostly stand behind what they copy.
-    while std::mem::take(&mut grew) {
-        for (id, inst) in bb.all_insts().filter(|(_, inst)| is_copy(&inst.stmt)) {
-            let mut copies = false;
-            inst.stmt.for_each_use(|used| copies |= values.contains(&used));
-            grew |= copies && values.insert(id);
-        }
+    if values.is_empty() {
+        return values;
+    }
+    let mut copies: HashMap<InstId, Vec<InstId>> = HashMap::new();
+    for (id, inst) in bb.all_insts().filter(|(_, inst)| is_copy(&inst.stmt)) {
+        inst.stmt.for_each_use(|used| copies.entry(used).or_default().push(id));
+    }
+    let mut work: Vec<InstId> = values.iter().copied().collect();
+    while let Some(value) = work.pop() {
+        work.extend(copies.get(&value).into_iter().flatten().filter(|copy| values.insert(**copy)));
     }
     values
 }

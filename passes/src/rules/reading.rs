@@ -4,7 +4,7 @@ use ircode::primitives::Primitive;
 use ircode::wording::{counted, with_article};
 use ircode::{
     Argument, Body, Callee, Constant, Function, IRCode, Module, Name, Operand, Positions, SSAValue, Scalar, Stmt, Type,
-    TypeKind,
+    TypeKind, without_main,
 };
 
 use super::bindings::ranked;
@@ -86,7 +86,7 @@ enum Target {
 
 /// What a rule is for: a function of the module, one of its methods, or a primitive.
 fn target<F: Body>(rule: &Function<IRCode>, (of, kind): (&str, RuleKind), names: &Module<F>) -> Read<Target> {
-    let plain = of.strip_prefix("Main.").unwrap_or(of);
+    let plain = without_main(of);
     if let Some(index) = names.function_index(of).or_else(|| names.function_index(plain)) {
         return Ok(Target::Function(index));
     }

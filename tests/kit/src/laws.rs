@@ -302,6 +302,7 @@ fn passes_are_safe(
     passes: &'static [Pass],
     pipeline: &[&'static Pass],
 ) -> Checked {
+    let tables_hold = tables_verify(module).is_ok();
     let alone = passes.iter().map(|pass| std::slice::from_ref(pass).iter().collect::<Vec<_>>());
     for sequence in alone.chain([pipeline.to_vec()]) {
         let mut changed = module.clone();
@@ -311,7 +312,11 @@ fn passes_are_safe(
             }
             if verified {
                 let so_far = || sequence.iter().take(step + 1).map(|pass| pass.name).collect::<Vec<_>>().join(", ");
-                all_verify(&changed).map_err(|problem| broken(SAFETY, format!("after {}: {problem}", so_far())))?;
+                let after = |problem| broken(SAFETY, format!("after {}: {problem}", so_far()));
+                bodies_verify(&changed).map_err(after)?;
+                if tables_hold {
+                    tables_verify(&changed).map_err(after)?;
+                }
             }
         }
         if let Ok(changed) = bbkit::to_ircode(&changed) {
@@ -322,12 +327,20 @@ fn passes_are_safe(
 }
 
 pub(crate) fn all_verify(module: &Module<BBCode>) -> Result<(), String> {
+    bodies_verify(module).and_then(|()| tables_verify(module))
+}
+
+fn bodies_verify(module: &Module<BBCode>) -> Result<(), String> {
     for function in module.functions() {
         if let Err(violations) = function.body.verify() {
             return Err(bbcode::display_violations(&function.body, &violations).to_string());
         }
     }
     Ok(())
+}
+
+fn tables_verify(module: &Module<BBCode>) -> Result<(), String> {
+    ircode::verify_tables(module, |body| &body.argtypes).map_err(|violations| violations.to_string())
 }
 
 /// What can be seen of a run.

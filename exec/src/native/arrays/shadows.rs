@@ -9,7 +9,7 @@ use ircode::{ScalarType, Type};
 use crate::native::function::sites::What;
 use crate::native::function::{Compiled, FunctionCompiler, Typed};
 use crate::native::layout::{Layout, Parts, array};
-use crate::native::runtime::helpers::{ADD_FLOATS, ADD_SINGLES, ZERO};
+use crate::native::runtime::helpers::Helper;
 
 impl FunctionCompiler<'_, '_> {
     /// `zero_tangent`, `reset_shadow!` and `add_shadow!` of an array whose elements are floats and tuples of floats;
@@ -41,7 +41,7 @@ impl FunctionCompiler<'_, '_> {
         let length = self.header_word(&parts, array::LENGTH);
         let bytes = self.builder.ins().imul_imm_s(length, i64::from(parts.element.size));
         let data = self.header_word(&parts, array::DATA);
-        let helper = self.compiler.helper(ZERO, self.builder.func);
+        let helper = self.compiler.helper(Helper::Zero, self.builder.func);
         self.builder.ins().call(helper, &[data, bytes]);
         Ok(Some(self.unit(Type::Nothing)))
     }
@@ -65,10 +65,10 @@ impl FunctionCompiler<'_, '_> {
 }
 
 /// The helper that adds such elements to others; `None` if they are no floats.
-pub(crate) fn adding(element: &Layout) -> Option<&'static str> {
+pub(crate) fn adding(element: &Layout) -> Option<Helper> {
     match element.scalar()? {
-        ScalarType::Float64 => Some(ADD_FLOATS),
-        ScalarType::Float32 => Some(ADD_SINGLES),
+        ScalarType::Float64 => Some(Helper::AddFloats),
+        ScalarType::Float32 => Some(Helper::AddSingles),
         _ => None,
     }
 }

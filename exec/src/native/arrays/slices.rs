@@ -15,7 +15,7 @@ use super::shadows::adding;
 use crate::native::function::sites::What;
 use crate::native::function::{Compiled, FunctionCompiler, Typed};
 use crate::native::layout::{Kind, Layout, Parts, array};
-use crate::native::runtime::helpers::{FILL, MOVE};
+use crate::native::runtime::helpers::Helper;
 
 /// Primitives that change elements of an array that are numbers, and nothing else. The first operand is the array.
 pub(crate) const CHANGING: &[&str] = &["copyto!", "fill!", "fill_slice!", "add_slice!"];
@@ -189,7 +189,7 @@ impl FunctionCompiler<'_, '_> {
 
     fn move_elements(&mut self, element: &Layout, to: ir::Value, from: ir::Value, count: ir::Value) {
         let bytes = self.builder.ins().imul_imm_s(count, i64::from(element.size));
-        let helper = self.compiler.helper(MOVE, self.builder.func);
+        let helper = self.compiler.helper(Helper::Move, self.builder.func);
         self.builder.ins().call(helper, &[to, from, bytes]);
     }
 
@@ -208,7 +208,7 @@ impl FunctionCompiler<'_, '_> {
             _ => self.builder.ins().uextend(clif::I64, part),
         };
         let size = self.word(i64::from(element.size));
-        let helper = self.compiler.helper(FILL, self.builder.func);
+        let helper = self.compiler.helper(Helper::Fill, self.builder.func);
         self.builder.ins().call(helper, &[data, count, bits, size]);
         true
     }

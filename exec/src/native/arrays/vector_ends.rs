@@ -10,7 +10,7 @@ use super::ArrayParts;
 use crate::native::function::sites::Work;
 use crate::native::function::{Compiled, FunctionCompiler, Typed};
 use crate::native::layout::{Kind, Shape, array};
-use crate::native::runtime::helpers::ZERO;
+use crate::native::runtime::helpers::Helper;
 
 /// Longer by as many elements no vector becomes: the interpreter says so.
 const MOST: i64 = 1 << 40;
@@ -84,7 +84,7 @@ impl FunctionCompiler<'_, '_> {
         let data = self.load_word(parts.header, array::DATA);
         let first = self.at(data, length, &parts.element);
         let bytes = self.builder.ins().imul_imm_s(count, i64::from(parts.element.size));
-        let helper = self.compiler.helper(ZERO, self.builder.func);
+        let helper = self.compiler.helper(Helper::Zero, self.builder.func);
         self.builder.ins().call(helper, &[first, bytes]);
         self.set_length(parts, longer);
         Ok(())

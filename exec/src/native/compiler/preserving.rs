@@ -10,7 +10,7 @@ use cranelift_module::{FuncId, Linkage, Module as _};
 
 use super::Compiler;
 use crate::native::function::{Compiled, Refusal};
-use crate::native::runtime::helpers::{GROW, math_symbol};
+use crate::native::runtime::helpers::Helper;
 
 /// What is called so. It gives no result, which would be in a register.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -74,14 +74,14 @@ impl Compiler {
         let operands = builder.block_params(block).to_vec();
         match (what, operands.as_slice()) {
             (Preserving::Function(name), [x, address]) => {
-                let callee = self.math(&math_symbol(name), 1, builder.func);
+                let callee = self.math(name, builder.func);
                 let call = builder.ins().call(callee, &[*x]);
                 if let Some(result) = builder.inst_results(call).first().copied() {
                     builder.ins().store(MemFlagsData::trusted(), result, *address, 0);
                 }
             }
             _ => {
-                let helper = self.helper(GROW, builder.func);
+                let helper = self.helper(Helper::Grow, builder.func);
                 builder.ins().call(helper, &operands);
             }
         }

@@ -8,6 +8,7 @@ use super::sites::{What, Work};
 use super::{Compiled, FunctionCompiler, Typed};
 use crate::native::compiler::call_graph::never_returns;
 use crate::native::layout::Parts;
+use crate::native::runtime::helpers::Helper;
 
 impl FunctionCompiler<'_, '_> {
     /// Lets the interpreter run a function of the module.
@@ -68,7 +69,7 @@ impl FunctionCompiler<'_, '_> {
         self.seal(&[on, off]);
         self.builder.switch_to_block(off);
         let site = self.site(What::Call);
-        let pass = self.compiler.helper(crate::native::runtime::helpers::PASS_THROUGH, self.builder.func);
+        let pass = self.compiler.helper(Helper::PassThrough, self.builder.func);
         self.builder.ins().call(pass, &[self.context, site]);
         self.builder.ins().jump(self.unwinding, &[]);
         self.builder.switch_to_block(on);

@@ -17,7 +17,7 @@ use super::variables::Held;
 use super::{Compiled, FunctionCompiler, Typed, trusted};
 use crate::native::loops::CountedLoop;
 use crate::native::runtime::context::offset;
-use crate::native::runtime::helpers::{CATCH, POP_EXCEPTION};
+use crate::native::runtime::helpers::Helper;
 use crate::prepare::{catch_block_leaves, left_handlers};
 
 /// What may be done with an exception however the objects in it have changed since it was thrown.
@@ -185,7 +185,7 @@ impl FunctionCompiler<'_, '_> {
         let Some(landing) = self.handlers.landings.get(&statement).copied() else { return Ok(()) };
         self.builder.switch_to_block(landing);
         let depth = self.operand(ir, &Operand::Value(SSAValue::from_index(statement)))?;
-        let catch = self.compiler.helper(CATCH, self.builder.func);
+        let catch = self.compiler.helper(Helper::Catch, self.builder.func);
         let call = self.builder.ins().call(catch, &[self.context, depth.one().unwrap_or(self.context)]);
         let Some(status) = self.builder.inst_results(call).first().copied() else {
             return self.refuse("a helper without a result");
@@ -239,7 +239,7 @@ impl FunctionCompiler<'_, '_> {
         let (Some(ScalarType::Int64), Some(depth)) = (token.layout.scalar(), token.one()) else {
             return self.refuse("`pop_exception` of something that is no token");
         };
-        let pop = self.compiler.helper(POP_EXCEPTION, self.builder.func);
+        let pop = self.compiler.helper(Helper::PopException, self.builder.func);
         self.builder.ins().call(pop, &[self.context, depth]);
         Ok(self.unit(Type::Nothing))
     }

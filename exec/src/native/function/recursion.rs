@@ -9,7 +9,7 @@ use super::{Compiled, FunctionCompiler, trusted};
 use crate::native::compiler::Signature;
 use crate::native::layout::Parts;
 use crate::native::runtime::context::offset;
-use crate::native::runtime::helpers::CONTINUE;
+use crate::native::runtime::helpers::Helper;
 
 impl FunctionCompiler<'_, '_> {
     /// What a function does first in programs where calls may nest too deep, with its parameters as they came in.
@@ -64,7 +64,7 @@ impl FunctionCompiler<'_, '_> {
         let result = self.result_address.unwrap_or(own_result);
         let trampoline = self.compiler.entry(self.number, self.builder.func)?;
         let code = self.builder.ins().func_addr(clif::I64, trampoline);
-        let helper = self.compiler.helper(CONTINUE, self.builder.func);
+        let helper = self.compiler.helper(Helper::Continue, self.builder.func);
         let call = self.builder.ins().call(helper, &[self.context, code, arguments, result]);
         let mut returned: Parts<ir::Value> = self.builder.inst_results(call).iter().copied().collect();
         if let [part] = self.result.parts.as_slice() {

@@ -22,7 +22,7 @@ use crate::native::compiler::Signature;
 use crate::native::layout::{Kind, Layout, Layouts};
 use crate::native::loops::flow_graph;
 use crate::native::runtime::context::offset;
-use crate::native::runtime::helpers::RELEASE;
+use crate::native::runtime::helpers::Helper;
 
 /// Loops give no memory back in functions that nest them deeper than this: each is looked at with all that it contains.
 const DEEPEST: usize = 16;
@@ -199,7 +199,7 @@ impl FunctionCompiler<'_, '_> {
         self.builder.ins().brif(moved, back, &[], on, &[]);
         self.seal(&[back]);
         self.builder.switch_to_block(back);
-        let helper = self.compiler.helper(RELEASE, self.builder.func);
+        let helper = self.compiler.helper(Helper::Release, self.builder.func);
         self.builder.ins().call(helper, &[self.context, mark]);
         self.builder.ins().jump(on, &[]);
         self.seal(&[on]);

@@ -14,7 +14,7 @@ use super::{Compiled, FunctionCompiler, Typed};
 use crate::machine::MAPPING;
 use crate::native::compiler::call_graph::never_returns;
 use crate::native::layout::{Layout, Parts, Shape};
-use crate::native::runtime::helpers::CALL_VALUE;
+use crate::native::runtime::helpers::Helper;
 use crate::native::values::addresses::{ADDRESS, OBJECT_ID};
 use crate::prepare::{foreign_text, invoked, may_be_of_method, static_parameter, struct_info};
 
@@ -209,7 +209,7 @@ impl FunctionCompiler<'_, '_> {
     pub(crate) fn call_unknown(&mut self, operands: &[Typed], result: Arc<Layout>) -> Compiled<Typed> {
         let layouts = operands.iter().map(|operand| operand.layout.clone()).collect();
         let what = What::CallValue(ValueCall { operands: layouts, result: result.clone() });
-        self.helped(CALL_VALUE, what, operands, result)
+        self.helped(Helper::CallValue, what, operands, result)
     }
 
     /// Ends the call with an error; what follows is compiled as if there were a value.

@@ -4,6 +4,8 @@
 //! address 0, and have put the error into the context.
 #![allow(unsafe_code, reason = "called by machine code, with addresses of its memory")]
 
+use cranelift_codegen::ir;
+use cranelift_codegen::ir::types as clif;
 use ircode::Scalar;
 use ircode::primitives::ResultType;
 use smallvec::SmallVec;
@@ -59,25 +61,128 @@ pub(crate) fn single_math_symbol(primitive: &str) -> String {
     format!("bbkit_{primitive}_single")
 }
 
-pub(crate) const FAIL: &str = "bbkit_runtime_fail";
-pub(crate) const PASS_THROUGH: &str = "bbkit_runtime_pass_through";
-pub(crate) const INTERPRET: &str = "bbkit_runtime_interpret";
-pub(crate) const CALL_VALUE: &str = "bbkit_runtime_call_value";
-pub(crate) const CONTINUE: &str = "bbkit_runtime_continue";
-pub(crate) const NEW: &str = "bbkit_runtime_new";
-pub(crate) const GROW: &str = "bbkit_runtime_grow";
-pub(crate) const ZERO: &str = "bbkit_runtime_zero";
-pub(crate) const MOVE: &str = "bbkit_runtime_move";
-pub(crate) const FILL: &str = "bbkit_runtime_fill";
-pub(crate) const ADD_FLOATS: &str = "bbkit_runtime_add_floats";
-pub(crate) const ADD_SINGLES: &str = "bbkit_runtime_add_singles";
-pub(crate) const RELEASE: &str = "bbkit_runtime_release";
-pub(crate) const CATCH: &str = "bbkit_runtime_catch";
-pub(crate) const POP_EXCEPTION: &str = "bbkit_runtime_pop_exception";
-pub(crate) const POW: &str = "bbkit_pow";
-pub(crate) const FMOD: &str = "bbkit_fmod";
-pub(crate) const SINGLE_POW: &str = "bbkit_pow_single";
-pub(crate) const SINGLE_FMOD: &str = "bbkit_fmod_single";
+/// A helper that is no function of one number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Helper {
+    /// Ends the call with the error that a site describes.
+    Fail,
+    /// Adds a caller to the trace of an error.
+    PassThrough,
+    /// Runs a statement in the interpreter.
+    Interpret,
+    /// Calls a function that is a value.
+    CallValue,
+    /// Goes on with a call on another stack.
+    Continue,
+    /// Makes an object.
+    New,
+    /// Lets a stack or a vector grow.
+    Grow,
+    /// Fills memory with zeros.
+    Zero,
+    /// Moves memory, which may overlap.
+    Move,
+    /// Fills memory with words of a size.
+    Fill,
+    /// Adds `Float64`s to others.
+    AddFloats,
+    /// Adds `Float32`s to others.
+    AddSingles,
+    /// Gives back memory that was made since a mark.
+    Release,
+    /// Catches an error, if it is an exception.
+    Catch,
+    /// Ends the handling of exceptions.
+    PopException,
+    /// The power of two `Float64`s.
+    Power,
+    /// The remainder of two `Float64`s.
+    Remainder,
+    /// The power of two `Float32`s.
+    SinglePower,
+    /// The remainder of two `Float32`s.
+    SingleRemainder,
+}
+
+/// The types of operands, and of the result.
+pub(crate) type HelperSignature<'t> = (&'t [ir::Type], Option<ir::Type>);
+
+impl Helper {
+    /// All of them.
+    pub(crate) const ALL: [Helper; 19] = [
+        Helper::Fail,
+        Helper::PassThrough,
+        Helper::Interpret,
+        Helper::CallValue,
+        Helper::Continue,
+        Helper::New,
+        Helper::Grow,
+        Helper::Zero,
+        Helper::Move,
+        Helper::Fill,
+        Helper::AddFloats,
+        Helper::AddSingles,
+        Helper::Release,
+        Helper::Catch,
+        Helper::PopException,
+        Helper::Power,
+        Helper::Remainder,
+        Helper::SinglePower,
+        Helper::SingleRemainder,
+    ];
+
+    /// The name under which it is declared.
+    pub(crate) fn symbol(self) -> String {
+        format!("bbkit_runtime_{self:?}")
+    }
+
+    /// Its operands and its result. The context is an address, as are all that are not said to be something else.
+    pub(crate) fn signature(self) -> HelperSignature<'static> {
+        const WORD: ir::Type = clif::I64;
+        const STATUS: Option<ir::Type> = Some(clif::I8);
+        const SITE: ir::Type = clif::I32;
+        match self {
+            Helper::Fail => (&[WORD, SITE, WORD], None),
+            Helper::PassThrough => (&[WORD, SITE], None),
+            Helper::Interpret | Helper::CallValue => (&[WORD, SITE, WORD], STATUS),
+            Helper::Continue => (&[WORD, WORD, WORD, WORD], STATUS),
+            Helper::New => (&[WORD, SITE, WORD], Some(WORD)),
+            Helper::Grow => (&[WORD, SITE, WORD, WORD], STATUS),
+            Helper::Zero => (&[WORD, WORD], None),
+            Helper::Move | Helper::AddFloats | Helper::AddSingles => (&[WORD, WORD, WORD], None),
+            Helper::Fill => (&[WORD, WORD, WORD, WORD], None),
+            Helper::Release | Helper::PopException => (&[WORD, WORD], None),
+            Helper::Catch => (&[WORD, WORD], STATUS),
+            Helper::Power | Helper::Remainder => (&[clif::F64, clif::F64], Some(clif::F64)),
+            Helper::SinglePower | Helper::SingleRemainder => (&[clif::F32, clif::F32], Some(clif::F32)),
+        }
+    }
+
+    /// Where its code is, of this signature.
+    fn address(self) -> *const u8 {
+        match self {
+            Helper::Fail => fail as *const u8,
+            Helper::PassThrough => pass_through as *const u8,
+            Helper::Interpret => interpret as *const u8,
+            Helper::CallValue => call_value as *const u8,
+            Helper::Continue => on_another_stack as *const u8,
+            Helper::New => new as *const u8,
+            Helper::Grow => grow as *const u8,
+            Helper::Zero => zero as *const u8,
+            Helper::Move => move_bytes as *const u8,
+            Helper::Fill => fill as *const u8,
+            Helper::AddFloats => add::<f64> as *const u8,
+            Helper::AddSingles => add::<f32> as *const u8,
+            Helper::Release => release as *const u8,
+            Helper::Catch => catch as *const u8,
+            Helper::PopException => pop_exception as *const u8,
+            Helper::Power => pow as *const u8,
+            Helper::Remainder => fmod as *const u8,
+            Helper::SinglePower => single_pow as *const u8,
+            Helper::SingleRemainder => single_fmod as *const u8,
+        }
+    }
+}
 
 extern "C" fn pow(x: f64, y: f64) -> f64 {
     ircode::primitives::float64::pow(x, y)
@@ -135,29 +240,8 @@ unsafe extern "C" fn add<T: Copy + std::ops::AddAssign>(to: u64, from: u64, coun
 
 /// The addresses of what machine code calls, by the names under which it is declared.
 pub(crate) fn symbols() -> Vec<(String, *const u8)> {
-    let mut symbols = math_symbols();
-    symbols.extend([
-        (FAIL.into(), fail as *const u8),
-        (PASS_THROUGH.into(), pass_through as *const u8),
-        (INTERPRET.into(), interpret as *const u8),
-        (CALL_VALUE.into(), call_value as *const u8),
-        (CONTINUE.into(), on_another_stack as *const u8),
-        (NEW.into(), new as *const u8),
-        (GROW.into(), grow as *const u8),
-        (ZERO.into(), zero as *const u8),
-        (MOVE.into(), move_bytes as *const u8),
-        (FILL.into(), fill as *const u8),
-        (ADD_FLOATS.into(), add::<f64> as *const u8),
-        (ADD_SINGLES.into(), add::<f32> as *const u8),
-        (RELEASE.into(), release as *const u8),
-        (CATCH.into(), catch as *const u8),
-        (POP_EXCEPTION.into(), pop_exception as *const u8),
-        (POW.into(), pow as *const u8),
-        (SINGLE_POW.into(), single_pow as *const u8),
-        (SINGLE_FMOD.into(), single_fmod as *const u8),
-        (FMOD.into(), fmod as *const u8),
-    ]);
-    symbols
+    let helpers = Helper::ALL.iter().map(|helper| (helper.symbol(), helper.address()));
+    math_symbols().into_iter().chain(helpers).collect()
 }
 
 /// Runs a helper's work on the context of the call.

@@ -11,7 +11,6 @@ use super::operations;
 use crate::native::compiler::preserving::Preserving;
 use crate::native::function::FunctionCompiler;
 use crate::native::loops::turns::shuffle;
-use crate::native::runtime::helpers::{math_symbol, single_math_symbol};
 
 /// How many of them are written for single numbers in a function; beyond that they are called, so that long
 /// straight-line code stays as long as it is.
@@ -81,14 +80,14 @@ impl FunctionCompiler<'_, '_> {
 
     /// A function of one `Float32`, which is called.
     pub(crate) fn single_function_of(&mut self, name: &str, x: ir::Value) -> ir::Value {
-        let callee = self.compiler.single_math(&single_math_symbol(name), 1, self.builder.func);
+        let callee = self.compiler.single_math(name, self.builder.func);
         let call = self.builder.ins().call(callee, &[x]);
         // It has one result.
         self.builder.inst_results(call).first().copied().unwrap_or(x)
     }
 
     fn call_function(&mut self, name: &str, x: ir::Value) -> ir::Value {
-        let callee = self.compiler.math(&math_symbol(name), 1, self.builder.func);
+        let callee = self.compiler.math(name, self.builder.func);
         let call = self.builder.ins().call(callee, &[x]);
         // It has one result.
         self.builder.inst_results(call).first().copied().unwrap_or(x)

@@ -13,7 +13,7 @@ use crate::builtins::USED_TWICE;
 use crate::native::function::sites::What;
 use crate::native::function::{Compiled, FunctionCompiler, Typed, trusted};
 use crate::native::layout::{Inside, Kind, Layout, Parts, Shape};
-use crate::native::runtime::helpers::NEW;
+use crate::native::runtime::helpers::Helper;
 
 impl FunctionCompiler<'_, '_> {
     pub(crate) fn aggregate_primitive(
@@ -266,7 +266,7 @@ impl FunctionCompiler<'_, '_> {
     pub(crate) fn allocate(&mut self, what: What, operands: &[ir::Value]) -> Compiled<ir::Value> {
         let address = self.words(operands);
         let site = self.site(what);
-        let helper = self.compiler.helper(NEW, self.builder.func);
+        let helper = self.compiler.helper(Helper::New, self.builder.func);
         let call = self.builder.ins().call(helper, &[self.context, site, address]);
         let Some(object) = self.builder.inst_results(call).first().copied() else {
             return self.refuse("a helper without a result");

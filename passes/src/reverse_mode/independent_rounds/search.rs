@@ -460,11 +460,10 @@ impl Search<'_, '_> {
             let is_value = |operand: &Operand<Ids>| operand.as_value() == Some(value);
             let known = |operand: &Operand<Ids>| self.is_known(operand, before).then(|| operand.clone());
             // What else the result depends on, and no statement computes, would get no cotangent.
-            let meets_argument = |operand: &Operand<Ids>| {
-                matches!(operand, Operand::Argument(_)) && plan.activity.has_cotangent(operand)
-            };
             let mut depends_on_argument = false;
-            inst.stmt.for_each_operand(&mut |operand| depends_on_argument |= meets_argument(operand));
+            inst.stmt.for_each_operand(&mut |operand| {
+                depends_on_argument |= matches!(operand, Operand::Argument(_)) && plan.activity.has_cotangent(operand);
+            });
             if depends_on_argument {
                 return None;
             }
