@@ -178,6 +178,21 @@ fn failures_say_what_failed() {
 }
 
 #[test]
+fn what_a_primitive_of_the_host_gives_is_held_against_what_is_said_of_it() {
+    let x = [Value::from(0.5)];
+    let given = |call: &str, ty: &str, primitive: &str, value: Value| {
+        let module = of_x(call, ty);
+        Machine::new(&module).define(primitive, move |_, _| Ok(value.clone())).call("f", &x)
+    };
+    assert_eq!(given("Main.doubled(x)", "Float64", "doubled", Value::from(1.0)).unwrap().as_float(), Some(1.0));
+    let error = given("Main.doubled(x)", "Float64", "doubled", Value::from(3)).unwrap_err();
+    assert!(matches!(error.kind, RunErrorKind::BadValue(_)));
+    assert!(error.to_string().starts_with("`doubled` is said to give a Float64, but gave 3"), "{error}");
+    let error = given("Main.writing(x)", "Nothing", "writing", Value::from(1.0)).unwrap_err();
+    assert!(error.to_string().starts_with("`writing` is said to give "), "{error}");
+}
+
+#[test]
 fn the_host_makes_nothing_of_values_of_other_types() {
     let module = parse_module("struct Point\n    x::Float64\n    y::Union{Nothing, Int64}\nend\n").unwrap().module;
     let machine = Machine::new(&module);

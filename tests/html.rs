@@ -46,6 +46,10 @@ fn main() {
         Trial::test("hostile_names_stay_text", hostile_names_stay_text),
         Trial::test("a_pipeline_shows_what_each_step_changed", a_pipeline_shows_what_changed),
         Trial::test("a_change_by_hand_is_shown_as_one_of_a_pass_is", a_change_by_hand_is_shown),
+        Trial::test(
+            "a_pipeline_shows_headers_declarations_and_failures",
+            a_pipeline_shows_headers_declarations_and_failures,
+        ),
         Trial::test("derived_statements_name_those_they_come_from", derived_statements_name_their_origins),
         Trial::test("the_same_input_gives_the_same_bytes", the_same_bytes),
         Trial::test("a_large_function_is_listed_and_not_drawn", a_large_function_is_not_drawn),
@@ -466,5 +470,53 @@ fn in_a_browser(browser: &Path) -> Outcome {
         assert_eq!(said("block-rows"), count("data-in", &said("block")), "{name}");
         assert_eq!(said("boxes"), "1", "{name}");
     }
+    Ok(())
+}
+
+/// What a listing shows beside statements, what comes and goes with the functions, and the step that fails.
+fn a_pipeline_shows_headers_declarations_and_failures() -> Outcome {
+    let page = |module: &Module<IRCode>, change: &dyn Fn(&mut Module<BBCode>)| -> Result<String, Failed> {
+        let mut module = to_bbcode(module)?;
+        let mut recorder = PipelineRecorder::new("a program", &module);
+        change(&mut module);
+        recorder.record_change("by hand", &module);
+        Ok(recorder.finish())
+    };
+    let module = module_of("struct S\n    x::Float64\nend\n\nfunction f(x)\n1 ─      return x\nend\n");
+    assert!(page(&module, &|_| {})?.contains("nothing changed"));
+    let result = page(&module, &|module| {
+        module.edit_function("f", |function| function.result = ircode::Type::FLOAT64);
+    })?;
+    assert!(!result.contains("nothing changed"), "{result}");
+    let argument = page(&module, &|module| {
+        module.edit_function("f", |function| function.body.argtypes[1] = ircode::Type::FLOAT64);
+    })?;
+    assert!(!argument.contains("nothing changed"), "{argument}");
+    assert!(page(&module, &|module| module.retain(|_| false, |_| true))?.contains("removed: f"));
+    assert!(page(&module, &|module| module.retain(|_| true, |_| false))?.contains("no longer declared: S"));
+    let declared = ircode::TypeDef::structure("T", [("y".into(), ircode::Type::INT64)]);
+    assert!(page(&module, &|module| module.add_type(declared.clone()).unwrap())?.contains("declared: T"));
+
+    let mut module = to_bbcode(&module)?;
+    let mut recorder = PipelineRecorder::new("a program", &module);
+    let mut manager = PassManager::new([find_pass("dead-code")?])
+        .function_pass("breaks", |body, _| {
+            let last = body.entry().and_then(|entry| body.last_inst(entry));
+            body.replace(last.ok_or("it is empty").unwrap(), ircode::Stmt::nothing()).unwrap();
+            Ok(false)
+        })
+        .verify_each(true)
+        .on_step(|step, module| recorder.record(step, module));
+    let error = manager.run(&mut module, None).unwrap_err();
+    assert!(error.to_string().contains("not valid after this"), "{error}");
+    let steps: Vec<(usize, bool)> = manager.steps().iter().map(|step| (step.number, step.failed)).collect();
+    assert_eq!(steps, [(1, false), (2, true)]);
+    drop(manager);
+    let page = recorder.finish();
+    assert_eq!(page.matches("<section ").count(), 3);
+    assert!(page.contains("failed · 1 statement"), "{page}");
+    // What was not valid from the start, no pass has broken.
+    let error = PassManager::new([find_pass("dead-code")?]).verify_each(true).run(&mut module, None).unwrap_err();
+    assert!(error.to_string().contains("not valid before any pass"), "{error}");
     Ok(())
 }

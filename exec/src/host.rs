@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use ircode::primitives::Primitive;
+use ircode::primitives::{Primitive, ResultType};
 use ircode::wording::counted;
 use ircode::{Type, TypeKind};
 
@@ -158,7 +158,14 @@ impl Runtime<'_> {
         };
         let result = catch_unwind(AssertUnwindSafe(|| f(args, &Objects { runtime: self })));
         self.host.insert(name, f);
-        result.unwrap_or_else(|panic| resume_unwind(panic)).map_err(|error| match error {
+        let result = result.unwrap_or_else(|panic| resume_unwind(panic));
+        if let Ok(value) = &result
+            && let Some(expected) = expected_type(primitive, args).filter(|expected| value.type_of() != *expected)
+        {
+            let what = format!("`{}` is said to give {}, but gave {value}", primitive.name, expected.with_article());
+            return Err(Fault::Fatal(RunErrorKind::BadValue(what)));
+        }
+        result.map_err(|error| match error {
             HostError::Throw(value) => Fault::Throw(value),
             HostError::Message(text) => {
                 self.exception("ErrorException", &["msg"], vec![Value::String(text.as_str().into())])
@@ -166,5 +173,17 @@ impl Runtime<'_> {
             HostError::Operands(expected) => wrong_operands(primitive, expected, args),
             HostError::End(kind) => Fault::Fatal(kind),
         })
+    }
+}
+
+/// The type that the result of a primitive certainly has, by what is said of it.
+fn expected_type(primitive: &Primitive, args: &[Value]) -> Option<Type> {
+    match primitive.result {
+        ResultType::Operand(at) => args.get(at).and_then(Value::as_scalar).map(|scalar| scalar.scalar_type().into()),
+        ResultType::Bool => Some(Type::BOOL),
+        ResultType::Int64 => Some(Type::INT64),
+        ResultType::Nothing => Some(Type::Nothing),
+        ResultType::String => Some(Type::String),
+        _ => None,
     }
 }

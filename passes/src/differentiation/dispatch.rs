@@ -140,8 +140,21 @@ pub(crate) fn candidates(module: &Module<BBCode>, roots: &[usize], reverse: bool
         Type::Named(name) => matches!(name.as_str(), "Function" | "Core.Function"),
         other => other.is_unknown(),
     };
-    let functions = roots.iter().filter_map(|&root| module.functions().get(root));
-    if functions.flat_map(|function| function.body.argtypes.iter().skip(1)).any(takes_functions) {
+    let functions = || roots.iter().filter_map(|&root| module.functions().get(root));
+    let taken = || functions().flat_map(|function| function.body.argtypes.iter().skip(1));
+    // Whoever calls it may make a closure of any function that takes such arguments first.
+    for closure in taken().filter_map(|ty| if let Type::Closure(closure) = ty { Some(closure) } else { None }) {
+        for (position, function) in module.functions().iter().enumerate() {
+            let takes = function.body.argtypes.get(1..).unwrap_or_default();
+            let captured = takes.len().checked_sub(closure.parameters.len());
+            let fits = closure.parameters.iter().zip(takes).all(|(given, taken)| may_be(module, given, taken))
+                && may_be(module, &function.result, &closure.result);
+            if let Some(captured) = captured.filter(|_| fits && !roots.contains(&position) && !function.varargs) {
+                mention(&Operand::Constant(Constant::Function(function.name.clone())), Some(captured));
+            }
+        }
+    }
+    if taken().any(takes_functions) {
         for (_, function) in module.functions().iter().enumerate().filter(|(position, _)| *roots != [*position]) {
             mention(&Operand::Constant(Constant::Function(function.name.clone())), None);
         }

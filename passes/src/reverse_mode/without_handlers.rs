@@ -8,7 +8,7 @@ use super::{Generated, NAME};
 use crate::differentiation::dispatch::{self, Candidate};
 use crate::lower_exceptions::{self, has_handlers, looks_into_exception};
 use crate::manager::run_on_function;
-use crate::{PassError, PassErrorKind, closure_folding};
+use crate::{PassError, PassErrorKind, closure_folding, lower_broadcast};
 
 /// A module in which functions have branches where they had handlers.
 pub(super) struct WithoutHandlers {
@@ -47,8 +47,10 @@ pub(super) fn without_handlers(module: &Module<BBCode>, names: &[Name]) -> Optio
     for name in reachable {
         left.extend(run_on_function(&mut module, &name, closure_folding::run).err().map(|error| (name, error)));
     }
-    // So it must of functions that are called as values.
+    // So it must of functions that are called as values, also by maps over arrays.
     for name in called_inside {
+        let lowered = run_on_function(&mut module, &name, lower_broadcast::run);
+        left.extend(lowered.err().map(|error| (name.clone(), error)));
         left.extend(dispatch_calls(&mut module, &name, &candidates).err().map(|error| (name, error)));
     }
     functions.retain(|name| {
