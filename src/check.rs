@@ -18,7 +18,7 @@ use crate::{GradientError, GradientOptions};
 /// How a derivative is checked.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CheckOptions {
-    /// In how many random directions.
+    /// In how many random directions, one at least.
     pub directions: usize,
     /// From which number the random numbers come: the same give the same report.
     pub seed: u64,
@@ -49,10 +49,10 @@ impl Default for CheckOptions {
     }
 }
 
-/// Reverse mode and forward mode do the same in another order: so far apart they may be,
+/// How far apart reverse mode and forward mode may be, which do the same in another order.
 const ROUNDING: f64 = 1e-9;
 
-/// and so many times the epsilon of the smallest floats that there are.
+/// The same as a multiple of the epsilon of the smallest floats that there are.
 const EPSILONS: f64 = 100.0;
 
 /// What is left where the terms of a derivative cancel, of what differences say of that, as modes round it differently.

@@ -143,7 +143,7 @@ pub(crate) fn select(input: &mut Input, name: Option<&str>) -> Result<Name, Fail
     }
 }
 
-/// So many functions are named in an error: dumps have thousands.
+/// At most this many functions are named in an error: dumps have thousands.
 const MOST_NAMED: usize = 10;
 
 /// Which functions there are, those first that are called as was asked.

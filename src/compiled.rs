@@ -5,7 +5,7 @@
 //! passed are numbers and slices, one of them alone or several as a tuple ([`Arguments`]); what a derivative is written
 //! to are slices, and `&mut f64` for a number ([`Outputs`]). Slices are used where they lie, and from the third call on
 //! no memory is asked of the system, but for exceptions, for what the [interpreter helps
-//! with](exec::native::Program::helped), and for more than eight arguments.
+//! with](Gradient::helped), and for more than eight arguments.
 //!
 //! What is differentiated, and with respect to what, are `Float64`s and `Float32`s here, arrays of them, and tuples of
 //! `Float64`s; of results that are arrays or tuples there are pullbacks ([`Vjp`]) but no derivatives in a direction.

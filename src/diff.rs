@@ -268,7 +268,7 @@ fn hash(text: &str) -> u64 {
     hasher.finish()
 }
 
-/// So many equal rows are shown before and behind a change; a longer stretch between two changes is cut.
+/// At most this many equal rows are shown before and behind a change; a longer stretch between two changes is cut.
 const CONTEXT: usize = 3;
 
 /// The listing, equal rows far from any change left out: ` ` before a row that both have, `-` before one of the first

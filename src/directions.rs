@@ -9,7 +9,8 @@ use crate::GradientError;
 use crate::gradient::{Selection, check_arity, run_error, selection, shape_error, specialize, to_ircode, verified};
 use crate::jvp::packed;
 
-/// So many directions are taken at once, where nothing else is asked for: more would save little of what they share.
+/// At most this many directions are taken at once, where nothing else is asked for: more would save little of what
+/// they share.
 const CHUNK: usize = 8;
 
 /// How far values are followed into what holds others; objects may hold themselves.
@@ -187,9 +188,9 @@ pub(crate) struct Inputs<'a> {
     wanted: Vec<bool>,
     /// How many floats there are in all of these.
     floats: usize,
-    /// Which of these floats are meant,
+    /// Which of these floats are meant.
     columns: Vec<usize>,
-    /// and where they stand.
+    /// Where these stand.
     pub(crate) labels: Vec<String>,
 }
 

@@ -17,7 +17,7 @@ use passes::rules::{RuleError, RuleErrorKind};
 
 use crate::GradientError;
 
-/// So many violations of a function are drawn.
+/// At most this many violations of a function are drawn.
 const MOST_VIOLATIONS: usize = 100;
 
 /// A program that was read.

@@ -760,3 +760,32 @@ end
     let error = bbkit::jvp(&module, "nothing", &at, &[at.to_vec()], Limits::default()).unwrap_err();
     assert_eq!(error.to_string(), "there is no function `nothing`");
 }
+
+#[test]
+fn what_the_interpreter_helps_with_is_told() {
+    let module = parse_module(
+        "
+function boxed(x::Float64)::Float64
+1 ─ %1 = BBKit.new_array(Any, 1)::Vector{Any}
+│        Base.arrayset(true, %1, x, 1)::Vector{Any}
+│   %3 = Base.arrayref(true, %1, 1)::Any
+│   %4 = Core.typeassert(%3, Float64)::Float64
+└──      return %4
+end
+function plain(x::Float64)::Float64
+1 ─ %1 = Base.mul_float(x, x)::Float64
+└──      return %1
+end
+",
+    )
+    .unwrap()
+    .module;
+    let boxed = module.primal("boxed").compile().unwrap();
+    assert_eq!(boxed.call(2.5).unwrap().float(0), Some(2.5));
+    assert!(boxed.helped().iter().any(|statement| statement.what.contains("arrayset")), "{:?}", boxed.helped());
+    assert!(module.primal("plain").compile().unwrap().helped().is_empty());
+    assert!(module.gradient("plain").compile().unwrap().helped().is_empty());
+    assert!(module.hvp("plain").compile().unwrap().helped().is_empty());
+    assert!(module.jvp("plain").compile().unwrap().helped().is_empty());
+    assert!(module.vjp("plain").compile().unwrap().helped().is_empty());
+}

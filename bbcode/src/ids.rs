@@ -8,7 +8,8 @@ use slotmap::{Key, new_key_type};
 
 new_key_type! {
     /// Names a statement of one [`BBCode`](crate::BBCode). It is given when the statement is inserted and never
-    /// changes; once the statement is removed it names nothing, never another statement.
+    /// changes; once the statement is removed it names nothing, never another statement. In another code it may name
+    /// something else, as the first statements of all are called the same.
     pub struct InstId;
 
     /// Names a block of one [`BBCode`](crate::BBCode), in the same manner. The null key is Julia's virtual block 0.

@@ -34,7 +34,7 @@ pub use liveness::Liveness;
 pub use phi_edges::PhiEdgeChange;
 pub use surgery::{ClonedRegion, CopiedInsts, Cursor, Inlined, Outlined, add_argument, remove_argument};
 pub use transaction::Transaction;
-// Of which maps are that the public interface has.
+// Their types are in the public interface.
 pub use {hashbrown, slotmap};
 
 /// φ keyed by ID.

@@ -246,8 +246,8 @@ mod tests {
         assert_eq!(printed(&Value::Scalar(Scalar::UInt8(5))), "5");
         assert_eq!(printed(&Value::String("a\"b".into())), "a\"b");
         assert_eq!(Value::String("a\"b".into()).to_string(), "\"a\\\"b\"");
-        assert_eq!(printed(&Value::Scalar(Scalar::Float16(half::f16::from_f32(1.6)))), "1.6");
-        assert_eq!(printed(&Value::Scalar(Scalar::Float16(half::f16::INFINITY))), "Inf");
+        assert_eq!(printed(&Value::Scalar(Scalar::Float16(ircode::half::f16::from_f32(1.6)))), "1.6");
+        assert_eq!(printed(&Value::Scalar(Scalar::Float16(ircode::half::f16::INFINITY))), "Inf");
         assert_eq!(printed(&Value::Scalar(Scalar::Float32(f32::INFINITY))), "Inf");
         assert_eq!(printed(&Value::Scalar(Scalar::from_char('x'))), "x");
     }

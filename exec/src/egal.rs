@@ -9,7 +9,7 @@ use ircode::{Type, is_one_name, is_same_function, unqualified};
 use crate::object::Fields;
 use crate::value::Value;
 
-/// So many pairs are compared before it is remembered which were: few values share parts.
+/// At most this many pairs are compared before it is remembered which were: few values share parts.
 const FEW: usize = 64;
 
 impl Value {

@@ -14,7 +14,7 @@ pub const NAME: &str = "array-scalar-replacement";
 /// Arrays of more elements stay.
 const MOST_ELEMENTS: usize = 64;
 
-/// So many elements of a function become variables: each may need a φ wherever ways meet.
+/// At most this many elements of a function become variables: each may need a φ wherever ways meet.
 const MOST_VARIABLES: usize = 1024;
 
 /// Makes a variable of each element of an array of known size, if all indices into it are known, and values of the

@@ -11,7 +11,7 @@ use crate::{PassError, PassResult};
 /// The pass's name on the command line.
 pub const NAME: &str = "assert-numbers";
 
-/// So many tests on the way to a statement are looked at.
+/// At most this many tests on the way to a statement are looked at.
 const MOST_TESTS: usize = 16;
 
 /// Puts a `BBKit.assert_number` before arithmetic on a number that may be `nothing` as far as its type says, as what

@@ -11,7 +11,7 @@ use crate::{PassError, PassResult, infer_types, result_types};
 /// The pass's name on the command line.
 pub const NAME: &str = "captured-types";
 
-/// So many times types are followed through the functions that call each other.
+/// At most this many times types are followed through the functions that call each other.
 const ROUNDS: usize = 8;
 
 /// Where all that is assigned to a captured variable is of one type, lets what is read from it be of that type, with a

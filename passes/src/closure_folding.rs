@@ -183,8 +183,7 @@ impl Closures {
     /// The statement that gives the closure that an operand is, over copies and π.
     fn root(&self, bb: &BBCode, operand: &Operand<Ids>) -> Option<InstId> {
         let mut at = operand.as_value()?;
-        // Copies of copies: a chain is as long as it is, and a cycle of copies can only stand in code that is not
-        // reached.
+        // Copies of copies, up to a limit: a cycle of copies can stand in code that is not reached.
         for _ in 0..64 {
             if self.made.contains_key(at) || self.joined.contains_key(at) {
                 return Some(at);

@@ -291,7 +291,7 @@ enum Leaf {
     Pi,
 }
 
-/// So many primitives are looked for in a list.
+/// At most this many primitives are looked for in a list.
 const FEW: usize = 8;
 
 #[derive(Default)]

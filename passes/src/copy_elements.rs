@@ -57,7 +57,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
 /// The primitives that read and write by an address, which is their first operand.
 const BY_ADDRESS: &[&str] = &["pointerref", "pointerset"];
 
-/// So many values are followed back from an address.
+/// At most this many values are followed back from an address.
 const MOST: usize = 64;
 
 /// An error if a statement still copies, reads or writes by an address that may lie in an array of floats: what comes

@@ -28,7 +28,7 @@ const MOST_ADDED: usize = 8192;
 /// Loops in loops come out one level at a time, from the outside if the inner ones depend on the outer one.
 const LEVELS: usize = 6;
 
-/// So many values are looked at to know a condition.
+/// At most this many values are looked at to know a condition.
 const MOST_VALUES: usize = 128;
 
 /// Writes out loops of at most 16 rounds, if their number is known. True if there was one.

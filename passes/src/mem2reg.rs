@@ -23,6 +23,9 @@ pub const NAME: &str = "mem2reg";
 /// block, as exceptions may come from the middle of a block, and one that may be used after its end. Where parts of a
 /// slot have addresses, [`lower_projections`](crate::lower_projections) comes first.
 ///
+/// Reading a slot where it was not set is an error of the run; afterwards it is reading an undefined φ, or none if
+/// nobody uses what was read.
+///
 /// The result is pruned: φs stand only where the variable is read later. And it is optimistic: where all ways bring the
 /// same value — the same constant included — there is no φ, around loops too. All slots are followed in one walk over
 /// the dominator tree, so that this takes time linear in the code and the places where ways that assign differently

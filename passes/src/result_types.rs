@@ -12,12 +12,13 @@ use crate::{PassError, PassResult};
 /// The pass's name on the command line.
 pub const NAME: &str = "result-types";
 
-/// So many times types are followed through functions that call each other. What still changes then stays unknown:
-/// tuples that get longer with each call have no last type.
+/// At most this many times types are followed through functions that call each other. What still changes then stays
+/// unknown: tuples that get longer with each call have no last type.
 const ROUNDS: usize = 12;
 
 /// Gives a type to the result of every function that declares none, or `Any`, and is called by a statement without a
-/// type, where it follows from what the functions of the module do; and to the statements of that function. True if one was found.
+/// type, where it follows from what the functions of the module do; and to the statements of that function. True if
+/// one was found.
 ///
 /// It is optimistic, as [`infer_types`] is around loops: a function that calls itself returns what it does where it
 /// does not, until that is seen to be wrong (a fixpoint in the manner of Kildall, "A unified approach to global program

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use exec::native::{Effort, Numbers, Program};
+use exec::native::{Effort, NotCompiled, Numbers, Program};
 
 use super::arguments::{Arguments, list};
 use super::builder::{Builder, private};
@@ -94,6 +94,11 @@ impl Function {
     /// [`CallError`]; without a call, if the function returns something else.
     pub fn call_array<'a>(&self, args: impl Arguments<'a>) -> Result<Vec<f64>, CallError> {
         Ok(self.program.call_array_in_place(0, &mut list(args))?)
+    }
+
+    /// The statements that the interpreter helps with, which take longer.
+    pub fn helped(&self) -> Vec<NotCompiled> {
+        self.program.helped()
     }
 
     /// The bytes that calls have taken for objects, at most.

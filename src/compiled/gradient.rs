@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bbcode::BBCode;
-use exec::native::{Argument, Numbers, Program};
+use exec::native::{Argument, NotCompiled, Numbers, Program};
 use ircode::{Module, Name, Scalar, ScalarType, Type};
 use passes::PassError;
 use passes::reverse_mode::Derivative;
@@ -85,6 +85,11 @@ impl Gradient {
     /// on the arguments.
     pub fn warnings(&self) -> &[PassError] {
         &self.warnings
+    }
+
+    /// The statements that the interpreter helps with, which take longer.
+    pub fn helped(&self) -> Vec<NotCompiled> {
+        self.program.helped()
     }
 
     /// The bytes that calls have taken for objects, at most.

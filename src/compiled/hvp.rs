@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use exec::native::{Argument, Program};
+use exec::native::{Argument, NotCompiled, Program};
 use ircode::ScalarType;
 use passes::{PassError, forward_mode};
 
@@ -108,6 +108,11 @@ impl Hvp {
     /// on the arguments.
     pub fn warnings(&self) -> &[PassError] {
         &self.warnings
+    }
+
+    /// The statements that the interpreter helps with, which take longer.
+    pub fn helped(&self) -> Vec<NotCompiled> {
+        self.program.helped()
     }
 
     /// The bytes that calls have taken for objects, at most.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use exec::native::{Argument, Program};
+use exec::native::{Argument, NotCompiled, Program};
 use ircode::Type;
 use passes::forward_mode;
 use smallvec::SmallVec;
@@ -82,6 +82,11 @@ impl Jvp {
         push_tangents(&mut args, &self.signature, tangents);
         let numbers = self.program.call_in_place(0, &mut args)?;
         Ok((float_at(&numbers, 0)?, float_at(&numbers, 1)?))
+    }
+
+    /// The statements that the interpreter helps with, which take longer.
+    pub fn helped(&self) -> Vec<NotCompiled> {
+        self.program.helped()
     }
 
     /// The bytes that calls have taken for objects, at most.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use exec::native::{Argument, Float, Pending, Program};
+use exec::native::{Argument, Float, NotCompiled, Pending, Program};
 use ircode::Type;
 use passes::PassError;
 use passes::reverse_mode::Derivative;
@@ -132,6 +132,11 @@ impl Vjp {
     /// on the arguments.
     pub fn warnings(&self) -> &[PassError] {
         &self.warnings
+    }
+
+    /// The statements that the interpreter helps with, which take longer.
+    pub fn helped(&self) -> Vec<NotCompiled> {
+        self.program.helped()
     }
 
     /// The bytes that calls have taken for objects, at most.

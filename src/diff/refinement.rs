@@ -363,7 +363,7 @@ impl Partition {
     }
 }
 
-/// So many nodes of the second function are tried for one of the first.
+/// At most this many nodes of the second function are tried for one of the first.
 const MOST_TRIES: usize = 64;
 
 /// Whether there are as many nodes of the first function, which come first, as of the second.

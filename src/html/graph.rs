@@ -21,9 +21,9 @@ const PADDING: f64 = 9.0;
 const TITLE: f64 = 19.0;
 /// Below the last line.
 const BOTTOM: f64 = 6.0;
-/// So many statements of a block are shown; of a longer one the first, and its last.
+/// At most this many statements of a block are shown; of a longer one the first, and its last.
 const MOST_LINES: usize = 12;
-/// So many characters of a statement are shown.
+/// At most this many characters of a statement are shown.
 const MOST_CHARACTERS: usize = 50;
 /// The least width of a box, in characters.
 const LEAST_CHARACTERS: usize = 15;

@@ -15,7 +15,7 @@ mod route;
 
 pub(crate) use self::route::{EdgePath, Side, rounded};
 
-/// So many blocks are drawn; a graph of more is no picture that anybody could read.
+/// At most this many blocks are drawn; a graph of more is no picture that anybody could read.
 pub(crate) const MOST_BLOCKS: usize = 400;
 /// So many places where edges cross layers: a bound on the time that drawing takes.
 const MOST_CROSSINGS_OF_LAYERS: usize = 20_000;

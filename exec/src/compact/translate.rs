@@ -9,7 +9,7 @@ use super::moves::in_sequence;
 use crate::prepare::{After, Code, Op, ScalarFunction, Source};
 use crate::value::Value;
 
-/// So many gotos are followed, one after the other.
+/// At most this many gotos are followed, one after the other.
 const LONGEST_CHAIN: usize = 8;
 
 /// The compact form of code that is otherwise ready. The types that the function claims are hints as to which

@@ -672,10 +672,10 @@ impl Compiler {
     }
 }
 
-/// So many functions that may be called as values are left out if they cannot be compiled.
+/// At most this many functions that may be called as values are left out if they cannot be compiled.
 const MOST_EXCLUDED: usize = 8;
 
-/// So often functions that cannot be compiled are left to the interpreter.
+/// At most this often functions that cannot be compiled are left to the interpreter.
 const MOST_INTERPRETED: usize = 64;
 
 fn shown(error: CodegenError) -> String {

@@ -4,10 +4,10 @@ use bbcode::{BBCode, BlockGraph, BlockId, Ids, InstId};
 use ircode::graph::{DomTree, LoopForest, LoopId};
 use ircode::{Module, Operand, Stmt, Type};
 
-/// So many sums are looked through for what an integer is.
+/// At most this many sums are looked through for what an integer is.
 const DEEPEST: usize = 16;
 
-/// So many blocks before a loop are looked at for what is known where it is entered.
+/// At most this many blocks before a loop are looked at for what is known where it is entered.
 const MOST_BLOCKS: usize = 32;
 
 /// An integer of 64 bits: what it is more than, if it is no constant, and by how much, modulo 2⁶⁴.

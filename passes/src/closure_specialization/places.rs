@@ -98,7 +98,7 @@ pub(super) fn asked(module: &Module<BBCode>) -> HashSet<usize> {
 /// What an operand is, over copies and π.
 pub(super) fn seen_through(bb: &BBCode, operand: &Operand<Ids>) -> Operand<Ids> {
     let mut at = operand;
-    // A chain of copies is as long as it is; a cycle of them can only stand in code that is not reached.
+    // Up to a limit: a cycle of copies can stand in code that is not reached.
     for _ in 0..64 {
         at = match at.as_value().and_then(|value| bb.stmt(value)) {
             Some(Stmt::Value(of @ (Operand::Value(_) | Operand::Argument(_)))) => of,

@@ -25,10 +25,10 @@ use crate::{PassError, closure_folding, dead_code, run_on_function};
 /// How often a function may be specialised within a specialisation of itself.
 const SAME: u32 = 8;
 
-/// Clones have at most so many times the statements that the module has.
+/// Clones have at most this many times the statements that the module has, and those of [`FREE`].
 const FACTOR: usize = 4;
 
-/// And so many on top, so that small modules are not held short.
+/// What clones may have in any module, so that small ones are not held short.
 const FREE: usize = 4096;
 
 pub(super) struct Specializer<'m> {

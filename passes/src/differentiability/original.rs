@@ -27,7 +27,7 @@ pub(super) enum Original {
 /// Finds what a value is, through copies, π, closures and the bundles that are seen to be made.
 pub(super) fn original(module: &Module<BBCode>, bb: &BBCode, value: &Operand<Ids>) -> Result<Original, Problem> {
     let mut at = value.clone();
-    // Copies of copies: a chain is as long as it is, and a cycle of copies can only stand in code that is not reached.
+    // Copies of copies, up to a limit: a cycle of copies can stand in code that is not reached.
     for _ in 0..64 {
         let stmt = match &at {
             Operand::Value(id) => bb.stmt(*id),

@@ -16,7 +16,7 @@ pub(crate) struct BitsOfFloats {
     pub(crate) made: bool,
 }
 
-/// So many statements are looked at, at most: what is computed by more of what may be made of bits counts as made of
+/// At most this many statements are looked at: what is computed by more of what may be made of bits counts as made of
 /// them.
 const MOST: usize = 1000;
 

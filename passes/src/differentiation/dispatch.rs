@@ -40,6 +40,11 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
+    /// How many arguments it takes, if it is a closure of the module's.
+    fn arguments_of_closure(&self) -> Option<usize> {
+        self.arity?.checked_sub(self.captured?)
+    }
+
     /// Its position in the module, if it is a function there.
     pub(crate) fn function(&self, module: &Module<BBCode>) -> Option<usize> {
         match module.callee(&self.callee)? {
@@ -142,18 +147,6 @@ pub(crate) fn candidates(module: &Module<BBCode>, roots: &[usize], reverse: bool
     };
     let functions = || roots.iter().filter_map(|&root| module.functions().get(root));
     let taken = || functions().flat_map(|function| function.body.argtypes.iter().skip(1));
-    // Whoever calls it may make a closure of any function that takes such arguments first.
-    for closure in taken().filter_map(|ty| if let Type::Closure(closure) = ty { Some(closure) } else { None }) {
-        for (position, function) in module.functions().iter().enumerate() {
-            let takes = function.body.argtypes.get(1..).unwrap_or_default();
-            let captured = takes.len().checked_sub(closure.parameters.len());
-            let fits = closure.parameters.iter().zip(takes).all(|(given, taken)| may_be(module, given, taken))
-                && may_be(module, &function.result, &closure.result);
-            if let Some(captured) = captured.filter(|_| fits && !roots.contains(&position) && !function.varargs) {
-                mention(&Operand::Constant(Constant::Function(function.name.clone())), Some(captured));
-            }
-        }
-    }
     if taken().any(takes_functions) {
         for (_, function) in module.functions().iter().enumerate().filter(|(position, _)| *roots != [*position]) {
             mention(&Operand::Constant(Constant::Function(function.name.clone())), None);
@@ -162,6 +155,22 @@ pub(crate) fn candidates(module: &Module<BBCode>, roots: &[usize], reverse: bool
     let tables: Vec<Declaration> = if module.has_tables() { module.declarations().collect() } else { Vec::new() };
     for entry in tables.iter().filter_map(Declaration::entries).flatten() {
         mention(&Operand::Constant(Constant::Function(entry.function.clone())), None);
+    }
+    // Where the module makes no such closures, whoever calls it may make one of any function that takes such arguments
+    // first.
+    let made: HashSet<usize> = found.iter().filter_map(Candidate::arguments_of_closure).collect();
+    let closures = taken().filter_map(|ty| if let Type::Closure(closure) = ty { Some(closure) } else { None });
+    for closure in closures.filter(|closure| !made.contains(&closure.parameters.len())) {
+        for (position, function) in module.functions().iter().enumerate() {
+            let takes = function.body.argtypes.get(1..).unwrap_or_default();
+            let captured = takes.len().checked_sub(closure.parameters.len());
+            let fits = closure.parameters.iter().zip(takes).all(|(given, taken)| may_be(module, given, taken))
+                && may_be(module, &function.result, &closure.result);
+            if let Some(captured) = captured.filter(|_| fits && !roots.contains(&position) && !function.varargs) {
+                let value = Operand::Constant(Constant::Function(function.name.clone()));
+                found.extend(candidates_of(module, &value, Some(captured), reverse));
+            }
+        }
     }
     bundled.take_from_outside(module, roots);
     for candidate in &mut found {

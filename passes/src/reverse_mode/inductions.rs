@@ -126,7 +126,7 @@ pub(super) struct Scope<'a> {
     pub(super) undefined: &'a SecondaryMap<InstId, ()>,
 }
 
-/// So many loops around a block are looked at.
+/// At most this many loops around a block are looked at.
 const MOST_LEVELS: usize = 32;
 
 /// How many blocks may be looked at in all, for each statement of the function. Each variable takes a walk over its

@@ -41,5 +41,5 @@ pub(super) fn same_loads(plan: &Plan<'_>) -> SecondaryMap<InstId, InstId> {
     same
 }
 
-/// So many loads of a block are remembered at once.
+/// At most this many loads of a block are remembered at once.
 const MOST: usize = 64;

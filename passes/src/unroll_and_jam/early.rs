@@ -7,7 +7,7 @@ use ircode::{Operand, Stmt, Type};
 use super::nests::{DEEPEST, Inner, Load, Nest, Outer, Search, load};
 use crate::analyses::effects::is_total;
 
-/// So many steps are taken to what a value of a later round consists of.
+/// At most this many steps are taken to what a value of a later round consists of.
 const STEPS: usize = 32;
 
 /// Looks at what values of the outer loop consist of: each once.

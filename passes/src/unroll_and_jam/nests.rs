@@ -17,7 +17,7 @@ use crate::analyses::effects::is_total;
 /// Bodies of inner loops may have so many statements.
 const MOST_STATEMENTS: usize = 16;
 
-/// So many steps are taken to what an expression consists of.
+/// At most this many steps are taken to what an expression consists of.
 pub(super) const DEEPEST: usize = 8;
 
 /// Factors of counters in indices are no larger, and no loop has more rounds than [`MOST_ROUNDS`]: so no index leaves
@@ -30,7 +30,7 @@ pub(super) const MOST_ROUNDS: i64 = 1 << 40;
 /// Loops that store to more arrays stay: each would be compared with each that is loaded from.
 const MOST_STORED: usize = 8;
 
-/// So many blocks are looked through on the way to the inner loop, and for what ends the outer one.
+/// At most this many blocks are looked through on the way to the inner loop, and for what ends the outer one.
 const MOST_BLOCKS: usize = 32;
 
 /// So many rounds are run at once if the inner loop has as many rounds in each.

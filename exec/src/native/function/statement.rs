@@ -26,8 +26,8 @@ const KEEPING: &[&str] =
 /// elements.
 const SHARING: &[&str] = &[ADDRESS, OBJECT_ID, "jl_reshape_array", "memoryref", "memoryrefnew", "memoryrefoffset"];
 
-/// So many statements may stand between an exception and the end of its block, for it to be seen that it is only
-/// thrown.
+/// At most this many statements may stand between an exception and the end of its block, for it to be seen that it is
+/// only thrown.
 const MOST_BEFORE_THROW: usize = 16;
 
 /// Of how many types the type of a tuple of tuples is made, at most: it is laid out, moved and looked up as a whole,

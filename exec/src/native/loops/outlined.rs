@@ -19,7 +19,7 @@ use crate::native::function::phis::successors;
 use crate::native::function::variables::Held;
 use crate::native::function::{Compiled, FunctionCompiler, trusted};
 
-/// So many loops of a function are compiled as functions of their own.
+/// At most this many loops of a function are compiled as functions of their own.
 pub(crate) const MOST: usize = 8;
 
 /// Where a function of its own is made.

@@ -25,7 +25,7 @@ use crate::native::layout::{Layout, Shape, array};
 /// So many rounds are one turn, for bodies of up to so many steps.
 const TURNS: [(usize, i64); 2] = [(24, 4), (80, 2)];
 
-/// So many clusters of one object are compared before a large loop.
+/// At most this many clusters of one object are compared before a large loop.
 const MOST_COMPARED: usize = 4;
 
 /// The bytes of a number.

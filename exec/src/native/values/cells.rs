@@ -21,7 +21,8 @@ pub(crate) const CONTENTS: i32 = 16;
 /// The second word.
 const COUNT: i32 = 8;
 
-/// So many functions are asked for one after the other before a helper looks for the one that a closure applies.
+/// At most this many functions are asked for one after the other before a helper looks for the one that a closure
+/// applies.
 const MOST_CANDIDATES: usize = 8;
 
 /// A closure that a program makes: of a function, by its number, with so many captured values.
