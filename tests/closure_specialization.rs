@@ -578,3 +578,112 @@ end
         ircode::verify_tables(&module, |body| &body.argtypes).unwrap();
     }
 }
+
+const SCALED_AND_TWICE: &str = "
+function scaled(x::Float64, by::Float64)::Float64
+1 ─ %1 = Base.mul_float(x, by)::Float64
+└──      return %1
+end
+function twice(x::Float64, g::BBKit.Closure{Tuple{Float64}, Float64})::Float64
+1 ─ %1 = (g)(x)::Float64
+│   %2 = (g)(%1)::Float64
+└──      return %2
+end
+";
+
+/// A closure of a clone is another one: what asks which closure it is, and whether two are one, gets the same answer.
+#[test]
+fn what_asks_about_closures_gets_the_same_answer() {
+    let same = "
+function ident(g::BBKit.Closure{Tuple{Float64}, Float64})::BBKit.Closure{Tuple{Float64}, Float64}
+1 ─      return g
+end
+function f(x::Float64)::Bool
+1 ─ %1 = BBKit.partial_apply(Main.scaled, x)::BBKit.Closure{Tuple{Float64}, Float64}
+│   %2 = Main.ident(%1)::BBKit.Closure{Tuple{Float64}, Float64}
+│   %3 = BBKit.partial_apply(Main.twice, %1)::BBKit.Closure{Tuple{Float64}, Float64}
+│   %4 = BBKit.partial_apply(Main.twice, %2)::BBKit.Closure{Tuple{Float64}, Float64}
+│   %5 = (%3 === %4)::Bool
+└──      return %5
+end
+";
+    let in_tuples = same
+        .replace("│   %5 = (%3 === %4)::Bool\n└──      return %5", "│   %5 = Core.tuple(%3, 1)::Tuple{BBKit.Closure{Tuple{Float64}, Float64}, Int64}\n│   %6 = Core.tuple(%4, 1)::Tuple{BBKit.Closure{Tuple{Float64}, Float64}, Int64}\n│   %7 = (%5 === %6)::Bool\n└──      return %7");
+    let of_the_run = "
+function asks(g::BBKit.Closure{Tuple{Float64}, Float64}, b::Bool)::Bool
+1 ─ %1 = Core.ifelse(b, Main.twice, Main.scaled)::Any
+│   %2 = BBKit.applies(g, %1)::Bool
+└──      return %2
+end
+function f(x::Float64)::Bool
+1 ─ %1 = BBKit.partial_apply(Main.scaled, x)::BBKit.Closure{Tuple{Float64}, Float64}
+│   %2 = BBKit.partial_apply(Main.twice, %1)::BBKit.Closure{Tuple{Float64}, Float64}
+│   %3 = Main.asks(%2, true)::Bool
+└──      return %3
+end
+";
+    for code in [same, &in_tuples, of_the_run] {
+        let text = format!("{SCALED_AND_TWICE}{code}");
+        let (module, _) = specialized(&text);
+        assert_eq!(call(&read(&text), "f", &[Value::from(2.0)]), "true", "{code}");
+        assert_eq!(call(&module, "f", &[Value::from(2.0)]), "true", "{code}");
+    }
+}
+
+/// What is put in stacks and enums where control never comes is never taken apart; the pass ends all the same.
+#[test]
+fn blocks_that_are_not_reached_are_left_alone() {
+    let text = format!(
+        "{SCALED_AND_TWICE}
+function f(x::Float64)::Float64
+1 ─      return x
+2 ─ %2 = BBKit.new_stack(BBKit.Closure{{Tuple{{Float64}}, Float64}})::BBKit.Stack{{BBKit.Closure{{Tuple{{Float64}}, Float64}}}}
+│   %3 = BBKit.partial_apply(Main.scaled, 2.0)::BBKit.Closure{{Tuple{{Float64}}, Float64}}
+│   %4 = BBKit.stack_push!(%2, %3)::Nothing
+└──      return 1.0
+end
+"
+    );
+    let (module, _) = specialized(&text);
+    assert_eq!(call(&module, "f", &[Value::from(2.0)]), "2.0");
+}
+
+/// All rounds of `simplify` together make no more clones than the pass makes once.
+#[test]
+fn recursion_with_ever_larger_closures_is_bounded_over_all_rounds() {
+    let mut module = read(GROWING);
+    let statements =
+        |module: &Module<BBCode>| module.functions().iter().map(|each| each.body.inst_count()).sum::<usize>();
+    PassManager::new([find_pass("simplify").unwrap()]).run(&mut module, None).unwrap();
+    assert!(statements(&module) < 8192, "{}", statements(&module));
+}
+
+const GROWING: &str = "
+function scaled(x::Float64, by::Float64)::Float64
+1 ─ %1 = Base.mul_float(x, by)::Float64
+└──      return %1
+end
+
+function twice(x::Float64, g::BBKit.Closure{Tuple{Float64}, Float64})::Float64
+1 ─ %1 = (g)(x)::Float64
+│   %2 = (g)(%1)::Float64
+└──      return %2
+end
+
+function rec(x::Float64, n::Int64, g::BBKit.Closure{Tuple{Float64}, Float64})::Float64
+1 ─ %1 = Base.slt_int(0, n)::Bool
+└──      goto #3 if not %1
+2 ─ %3 = Base.sub_int(n, 1)::Int64
+│   %4 = BBKit.partial_apply(Main.twice, g)::BBKit.Closure{Tuple{Float64}, Float64}
+│   %5 = Main.rec(x, %3, %4)::Float64
+└──      return %5
+3 ─ %7 = (g)(x)::Float64
+└──      return %7
+end
+
+function start(x::Float64, n::Int64)::Float64
+1 ─ %1 = BBKit.partial_apply(Main.scaled, 3.0)::BBKit.Closure{Tuple{Float64}, Float64}
+│   %2 = Main.rec(x, n, %1)::Float64
+└──      return %2
+end
+";

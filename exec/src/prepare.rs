@@ -5,7 +5,6 @@ mod code;
 use std::sync::Arc;
 
 use ircode::primitives::{Compute, Primitive, Scope, foreign_primitive};
-use ircode::wording::counted;
 use ircode::{
     BlockNumber, Callee, Constant, Function, Head, IRCode, InvokeNode, Module, Name, Operand, Positions, SSAValue,
     Scalar, Stmt, Type, TypeKind, unqualified, with_element_copies,
@@ -463,14 +462,9 @@ impl Preparer<'_> {
     fn primitive(&mut self, primitive: &'static Primitive, args: &[Operand<Positions>]) -> Prepared<Op> {
         let count = args.len();
         if !primitive.takes(count) {
-            let expected = match primitive.max_operands {
-                Some(max) if max == primitive.min_operands => counted(max, "operand"),
-                Some(max) => format!("{} to {max} operands", primitive.min_operands),
-                None => format!("at least {}", counted(primitive.min_operands, "operand")),
-            };
             return Ok(Op::Fail(RunErrorKind::Operands {
                 primitive: primitive.name,
-                expected,
+                expected: primitive.operand_counts(),
                 got: count.to_string(),
             }));
         }

@@ -1,5 +1,6 @@
 //! Running passes: which there are, in which order, checked and watched.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
 
 use bbcode::BBCode;
@@ -431,10 +432,13 @@ pub fn run_on_function(
 ) -> PassResult {
     let Some(body) = module.body_mut(name) else { return Ok(false) };
     let mut body = std::mem::take(body);
-    let result = run(&mut body, &Context { module, function: name });
+    let context = Context { module, function: name };
+    // The module has the function again, whatever becomes of the pass.
+    let result = catch_unwind(AssertUnwindSafe(|| run(&mut body, &context)));
     if let Some(place) = module.body_mut(name) {
         *place = body;
     }
+    let result = result.unwrap_or_else(|panic| resume_unwind(panic));
     result.map_err(|error| error.or_of(PassError::EDIT, name))
 }
 
@@ -485,6 +489,16 @@ mod tests {
             Ok(true)
         });
         assert_eq!(error.unwrap_err().to_string(), "edit: there is no block #0\n  in f");
+    }
+
+    #[test]
+    fn a_pass_that_panics_leaves_the_function_in_its_module() {
+        let module = parse_module("function f(x::Float64)::Float64\n1 ─      return x\nend\n").unwrap().module;
+        let mut module: Module<BBCode> = module.map_into(BBCode::try_from).unwrap();
+        let panics = |_: &mut BBCode, _: &Context<'_>| -> PassResult { panic!("the pass gives up") };
+        let run = AssertUnwindSafe(|| run_on_function(&mut module, &"f".into(), panics));
+        assert!(catch_unwind(run).is_err());
+        assert_eq!(module.functions()[0].body.inst_count(), 1);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::{Compute, Effects, Failure, MemoryEffect, Primitive, ResultType, Scope};
 use crate::scalar::{Scalar, ScalarType};
 use crate::types::Type;
+use crate::wording::counted;
 
 /// Hosts declare a primitive as a `static`, and [register](crate::Module::register) it with a module.
 ///
@@ -119,5 +120,14 @@ impl Primitive {
     /// Whether it takes this number of operands.
     pub fn takes(&self, operands: usize) -> bool {
         operands >= self.min_operands && self.max_operands.is_none_or(|max| operands <= max)
+    }
+
+    /// How many operands it takes, in words: `2 operands`, `1 to 3 operands`, `at least 1 operand`.
+    pub fn operand_counts(&self) -> String {
+        match self.max_operands {
+            Some(max) if max == self.min_operands => counted(max, "operand"),
+            Some(max) => format!("{} to {max} operands", self.min_operands),
+            None => format!("at least {}", counted(self.min_operands, "operand")),
+        }
     }
 }

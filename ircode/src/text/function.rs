@@ -260,6 +260,10 @@ impl<'v, 'a> Listing<'v, 'a> {
                 self.write_line_number(out, 0)?;
                 writeln!(out, "{header}")?;
             }
+            // What is attached behind the last statement ends the block each, as Julia prints it since 1.9.
+            let behind = rows.iter().rev().take_while(|(index, _)| self.is_attached_behind(*index)).count();
+            let last =
+                rows.len() - if self.style == Style::Bbkit { 1.min(rows.len()) } else { behind.max(1).min(rows.len()) };
             for (i, &(index, line)) in rows.iter().enumerate() {
                 self.write_line_number(out, line)?;
                 if line > 0 {
@@ -267,7 +271,7 @@ impl<'v, 'a> Listing<'v, 'a> {
                 }
                 if i == 0 {
                     out.write_str(&header)?;
-                } else if i + 1 == rows.len() {
+                } else if i >= last {
                     write!(out, "└{}", "─".repeat(self.block_width + 1))?;
                 } else {
                     write!(out, "│{}", " ".repeat(self.block_width + 1))?;
@@ -290,6 +294,11 @@ impl<'v, 'a> Listing<'v, 'a> {
             let place = self.view.statements.get(node).and_then(|statement| statement.pending);
             place.is_some_and(|place| place.attach_after == behind)
         })
+    }
+
+    fn is_attached_behind(&self, index: usize) -> bool {
+        let place = self.view.statements.get(index).and_then(|statement| statement.pending);
+        place.is_some_and(|place| place.attach_after)
     }
 
     fn write_line_number(&self, out: &mut dyn Write, line: i32) -> fmt::Result {

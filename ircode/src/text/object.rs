@@ -126,16 +126,33 @@ impl Cursor<'_> {
     }
 }
 
-/// Whether a text names a value, `%1`, outside of strings.
+/// Whether a text names a value, `%1`, outside of strings, commands and characters.
 fn names_value(text: &str) -> bool {
-    let mut is_inside = false;
-    let mut before = ' ';
-    for (c, next) in text.chars().zip(text.chars().skip(1)) {
-        is_inside ^= c == '"' && before != '\\';
-        if !is_inside && c == '%' && next.is_ascii_digit() {
-            return true;
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '"' | '`' => {
+                let mut escaped = false;
+                for inside in rest.by_ref() {
+                    match inside {
+                        _ if escaped => escaped = false,
+                        '\\' => escaped = true,
+                        _ if inside == c => break,
+                        _ => {}
+                    }
+                }
+            }
+            '\'' => {
+                let literal = rest.as_str();
+                let length = if literal.starts_with('\\') { 2 } else { 1 };
+                // A character, and not an adjoint.
+                if literal.chars().nth(length) == Some('\'') {
+                    rest.by_ref().take(length + 1).for_each(drop);
+                }
+            }
+            '%' if rest.as_str().starts_with(|next: char| next.is_ascii_digit()) => return true,
+            _ => {}
         }
-        before = c;
     }
     false
 }
@@ -158,6 +175,15 @@ mod tests {
             let text = format!("1 ─ %1 = Main.f()::Any\n│   %2 = Main.g({operand}, 1.0)::Any\n└──      return %2\n");
             let error = parse_function(&text).map(|_| operand).unwrap_err();
             assert!(error.to_string().contains("it names a value, and is no object"), "{operand}: {error}");
+        }
+    }
+
+    #[test]
+    fn texts_in_objects_name_no_values() {
+        for object in [r#"Foo("\\", "%1")"#, r#"Dict("\\" => "%1")"#, "`cmd %1`", r#"Foo('"', "%1")"#, r#"Foo("\"%1")"#]
+        {
+            let text = format!("1 ─ %1 = Main.g({object}, _2)::Any\n└──      return %1\n");
+            assert!(parse_function(&text).is_ok(), "{object}");
         }
     }
 

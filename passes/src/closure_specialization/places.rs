@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashSet;
-use ircode::{Callee, Module, Operand, Stmt, Type};
+use ircode::{Callee, Module, Operand, Stmt, Type, TypeKind};
 
 /// A place where a function of the module is given values of its parameters.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ pub(super) fn asked(module: &Module<BBCode>) -> HashSet<usize> {
     for function in module.functions() {
         let bb = &function.body;
         for (_, inst) in bb.all_insts() {
-            let is_closure = |operand: &Operand<Ids>| matches!(bb.operand_type(operand), Type::Closure(_));
+            let is_closure = |operand: &Operand<Ids>| may_hold_closure(module, &bb.operand_type(operand), 0);
             let may_be = |operand: &Operand<Ids>| is_closure(operand) || bb.operand_type(operand).is_unknown();
             match module.primitive_call(&inst.stmt) {
                 Some((primitive, [_, asked, ..])) if matches!(primitive.name, "applies" | "captured") => {
@@ -93,6 +93,26 @@ pub(super) fn asked(module: &Module<BBCode>) -> HashSet<usize> {
         }
     }
     found
+}
+
+/// Values that hold others are looked into so deep.
+const DEEPEST: usize = 8;
+
+/// Whether a value of a type may be a closure, or hold one by which two of them differ.
+fn may_hold_closure(module: &Module<BBCode>, ty: &Type, depth: usize) -> bool {
+    let inside = |ty: &Type| ty.is_unknown() || may_hold_closure(module, ty, depth + 1);
+    match ty {
+        _ if depth > DEEPEST => true,
+        Type::Closure(_) => true,
+        Type::Tuple(parts) => parts.iter().any(inside),
+        Type::NamedTuple(fields) => fields.iter().any(|(_, ty)| inside(ty)),
+        Type::Union(members) => members.iter().any(|member| may_hold_closure(module, member, depth + 1)),
+        Type::Named(name) => match module.type_def(name).map(|def| &def.kind) {
+            Some(TypeKind::Struct { mutable: false, fields }) => fields.iter().any(|(_, ty)| inside(ty)),
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 /// What an operand is, over copies and π.

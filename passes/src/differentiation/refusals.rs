@@ -37,6 +37,11 @@ pub(crate) fn without_rule<F>(
         return float_of_bits();
     }
     let types: Vec<Type> = types.collect();
+    if !primitive.takes(types.len()) {
+        let message =
+            format!("`{}` takes {}, but is given {}", primitive.name, primitive.operand_counts(), types.len());
+        return Refusal::new(message, None);
+    }
     let is_undeclared = |ty: &Type| matches!(ty, Type::Named(name) if module.type_def(name).is_none());
     let is_open = types.iter().any(|ty| ty.is_unknown() || is_undeclared(ty));
     let types: Vec<String> = types.iter().map(|ty| format!("{ty:?}")).collect();

@@ -22,6 +22,8 @@ pub(super) struct Pending {
     pub(super) span: Range<usize>,
     /// What it is called, if it is.
     id: Option<u32>,
+    /// The number of the block in which it was shown, counted from 1.
+    block: usize,
 }
 
 /// Where a pending node was shown: before the statement of this index, or behind the one before it.
@@ -52,6 +54,11 @@ impl Building {
         match (pending, id) {
             (Some(behind), _) => self.push_pending(inst, span, number, behind),
             (None, Some((id, id_span))) if id != ordinal => {
+                if !self.may_have_pending() {
+                    let message = format!("this is the statement %{ordinal}, but it is called %{id}");
+                    let error = Diagnostic::error(id_span, message, "names are the numbers of statements");
+                    return Err(error.with_help("a line of the listing may be missing"));
+                }
                 if id < ordinal && self.take_unnamed_as_pending((ordinal - id) as usize) {
                     self.push_statement(inst, span, ends_block);
                     self.named = self.stmts.len();
@@ -63,7 +70,7 @@ impl Building {
                 }
                 self.push_pending(inst, span, number, ends_block && self.has_statement_in_block());
             }
-            (None, None) if ends_block && !inst.stmt.is_terminator() && self.is_behind_end_of_block() => {
+            (None, None) if ends_block && self.may_have_pending() && self.is_behind_end_of_block() => {
                 self.push_pending(inst, span, None, true);
             }
             (_, id) => {
@@ -79,15 +86,19 @@ impl Building {
     fn push_pending(&mut self, inst: Instruction<Positions>, span: Range<usize>, id: Option<u32>, behind: bool) {
         let next = self.stmts.len();
         let at = if behind { PendingAt::After(next.saturating_sub(1)) } else { PendingAt::Before(next) };
-        self.pending.push(Pending { at, inst, span, id });
+        self.pending.push(Pending { at, inst, span, id, block: self.block_starts.len() });
     }
 
     fn has_statement_in_block(&self) -> bool {
         self.block_starts.last().is_some_and(|&start| start < self.stmts.len())
     }
 
-    /// Whether the block has ended before this line, which says so again. The line before is pending then, too, unless
-    /// it ends the block by what it does.
+    /// Whether this may be the listing of an IRCode: what the compiler is done with has no pending nodes.
+    fn may_have_pending(&self) -> bool {
+        !self.is_code_info && self.code_info.is_none() && !self.in_warntype
+    }
+
+    /// Whether the block has ended before this line, which says so again. The line before is pending then, too.
     fn is_behind_end_of_block(&mut self) -> bool {
         let Some(last) = self.stmts.len().checked_sub(1).filter(|_| self.has_statement_in_block()) else {
             return false;
@@ -95,11 +106,9 @@ impl Building {
         if self.pending.last().is_some_and(|pending| matches!(pending.at, PendingAt::After(index) if index == last)) {
             return true;
         }
-        if matches!(self.stmts.stmts().get(last), Some(Stmt::Goto(_) | Stmt::GotoIfNot(_) | Stmt::Return(_))) {
-            return true;
-        }
         let is_first = self.block_starts.last() == Some(&last);
-        if self.ends_block.get(last) != Some(&true) || is_first || self.named > last {
+        let ends = self.stmts.stmts().get(last).is_some_and(Stmt::is_terminator);
+        if self.ends_block.get(last) != Some(&true) || is_first || self.named > last || ends {
             return false;
         }
         self.ends_block.truncate(last);
@@ -118,10 +127,24 @@ impl Building {
             let stmt = self.stmts.stmts().get(*index);
             stmt.is_some_and(|stmt| !stmt.is_terminator() && !matches!(stmt, Stmt::Phi(_)))
         };
-        let found: Vec<usize> = unnamed.filter(may_be).collect();
+        let mut found: Vec<usize> = unnamed.filter(may_be).collect();
+        // Nothing else stands behind a jump in its block.
+        let must_be = |index: &usize| {
+            let before = index.checked_sub(1).filter(|_| self.block_starts.binary_search(index).is_err());
+            before.is_some_and(|before| {
+                let stmt = self.stmts.stmts().get(before);
+                matches!(stmt, Some(Stmt::Goto(_) | Stmt::GotoIfNot(_) | Stmt::Return(_)))
+            })
+        };
+        let behind_jumps: Vec<usize> = found.iter().copied().filter(must_be).collect();
+        if behind_jumps.len() == count {
+            found = behind_jumps;
+        }
         if found.len() != count {
             return false;
         }
+        let blocks: Vec<usize> =
+            found.iter().map(|index| self.block_starts.partition_point(|start| start <= index)).collect();
         let first = self.block_starts.partition_point(|&start| start <= self.named);
         for start in self.block_starts.iter_mut().skip(first) {
             *start -= found.partition_point(|index| index < start);
@@ -143,10 +166,13 @@ impl Building {
                 }
             };
         }
-        let mut found = found.into_iter().peekable();
+        let mut found = found.into_iter().zip(blocks).peekable();
         for (index, (inst, (span, ends_block))) in (self.named..).zip(rows) {
-            if found.next_if_eq(&index).is_some() {
+            if let Some((_, block)) = found.next_if(|(found, _)| *found == index) {
                 self.push_pending(inst, span, None, ends_block && !self.stmts.is_empty());
+                if let Some(pending) = self.pending.last_mut() {
+                    pending.block = block;
+                }
             } else {
                 self.push_statement(inst, span, ends_block);
             }
@@ -169,6 +195,15 @@ impl Building {
         let len = self.stmts.len();
         let mut pending = std::mem::take(&mut self.pending);
         pending.sort_by_key(|pending| pending.span.start);
+        for node in &mut pending {
+            // What was shown behind the last statement of its block is attached behind that.
+            let start = node.block.checked_sub(1).and_then(|block| self.block_starts.get(block)).copied();
+            let end = self.block_starts.get(node.block).copied().unwrap_or(len);
+            if node.at == PendingAt::Before(end) && start.is_some_and(|start| start < end) {
+                node.at = PendingAt::After(end - 1);
+            }
+        }
+        attach_by_numbers(&mut pending, &self.block_starts);
         let named = named_places(&pending, len);
         for (Pending { span, id, .. }, place) in pending.iter().zip(&named) {
             if let (Some(id), None) = (id, place) {
@@ -189,6 +224,32 @@ impl Building {
             NewNode { anchor: SSAValue::from_index(anchor), attach_after, inst }
         };
         nodes.into_iter().map(node).collect()
+    }
+}
+
+/// Between two statements first those are shown that are attached behind the one above, then those before the one below,
+/// both in the order of their numbers: where the numbers fall the second begin. The nodes are in the order in which they
+/// are shown.
+fn attach_by_numbers(pending: &mut [Pending], block_starts: &[usize]) {
+    let mut from = 0;
+    while let Some(at) = pending.get(from).map(|node| node.at) {
+        let count = pending.get(from..).unwrap_or_default().iter().take_while(|node| node.at == at).count();
+        let group = pending.get_mut(from..from + count).unwrap_or_default();
+        from += count;
+        let PendingAt::Before(next) = at else { continue };
+        if block_starts.binary_search(&next).is_ok() {
+            continue;
+        }
+        let (mut last, mut falls) = (0, 0);
+        for (index, node) in group.iter().enumerate() {
+            if let Some(id) = node.id {
+                if id < last {
+                    falls = index;
+                }
+                last = id;
+            }
+        }
+        group.iter_mut().take(falls).for_each(|node| node.at = PendingAt::After(next.saturating_sub(1)));
     }
 }
 
@@ -275,9 +336,13 @@ mod tests {
         let two = "1 ─      Main.f(_2)::Any\n│        Main.g(_2)::Any\n└──      Main.late(_2)::Any\n└──      Main.later(_2)::Any\n2 ─      return _2\n";
         assert_eq!(anchors(&body(two)), [anchor("%2", true), anchor("%2", true)]);
         assert_eq!(body(two).cfg.blocks[0].stmts.len(), 2);
-        // Behind a jump.
-        let jump = "1 ─      Main.f(_2)::Any\n│        goto #2\n└──      Main.late(_2)::Any\n2 ─      return _2\n";
+        // Behind a jump, where the numbers say so.
+        let jump = "1 ─      Main.f(_2)::Any\n│        goto #2\n└──      Main.late(_2)::Any\n2 ─ %3 = Main.g(_2)::Any\n└──      return %3\n";
         assert_eq!(anchors(&body(jump)), [anchor("%2", true)]);
+        assert_eq!(anchors(&body(&jump.replace("%3", "%4"))), []);
+        // A used one of several has no other margin.
+        let several = "1 ─ %1 = Main.f(_2)::Any\n│   %4 = Main.late(%1)::Any\n└──      Main.later(%4)::Any\n2 ─ %2 = Main.g(%1)::Any\n└──      return %2\n";
+        assert_eq!(anchors(&body(several)), [anchor("%1", true), anchor("%1", true)]);
         // A block that ends without a jump has one such line.
         let plain = "1 ─      Main.f(_2)::Any\n└──      Main.g(_2)::Any\n2 ─      return _2\n";
         assert_eq!(anchors(&body(plain)), []);
@@ -309,6 +374,26 @@ mod tests {
         // What is called by no number that is left.
         let error = parse_function("1 ─ %1 = Main.f(_2)::Any\n│   %9 = Main.late(%1)::Any\n└──      return %9\n");
         assert!(error.unwrap_err().to_string().contains("expected a number from %1 to %3"));
+    }
+
+    #[test]
+    fn numbers_that_fall_tell_what_is_attached_behind() {
+        let text = "1 ─ %1 = Main.f(_2)::Any\n│   %4 = Main.after_f(%1)::Any\n│   %3 = Main.before_return(%4)::Any\n└──      return %3\n";
+        let body = parse_function(text).unwrap().body;
+        assert_eq!(anchors(&body), [anchor("%2", false), anchor("%1", true)]);
+        let printed = print_function(&parse_function(text).unwrap(), Style::Julia);
+        assert_eq!(parse_function(&printed).unwrap().body.new_nodes, body.new_nodes, "{printed}");
+    }
+
+    #[test]
+    fn what_the_compiler_is_done_with_has_no_pending_nodes() {
+        let code = "1 ─ %1 = Main.f(_2)::Any\n│        Core.throw(%1)\n│        $(Expr(:unreachable))\n└──      $(Expr(:meta, :noinline))\n";
+        let body = parse_function(&format!("CodeInfo(\n{code}) => Union{{}}\n")).unwrap().body;
+        assert_eq!((body.stmts.len(), anchors(&body)), (4, Vec::new()));
+        // A line is missing.
+        let cut = "CodeInfo(\n1 ─ %1 = Main.f(x)::Any\n│   %3 = Main.g(%1)::Any\n└──      return %3\n) => Any\n";
+        let error = parse_function(cut).unwrap_err();
+        assert!(error.to_string().contains("this is the statement %2, but it is called %3"), "{error}");
     }
 
     #[test]
