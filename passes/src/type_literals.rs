@@ -13,9 +13,10 @@ pub const NAME: &str = "type-literals";
 
 /// Turns `Int64` literals into those of another integer type where their use needs that. True if there was one.
 ///
-/// Julia prints `Int32(5)` as `5` in a listing, so a listing read back has an `Int64` there. Where the other operand of
-/// an intrinsic, what its statement is said to give, the type of a φ, of a field, an element or a parameter, or the type
-/// of the result says that only another width makes sense, the literal is given that. No program in which the literals had their widths is changed.
+/// Julia prints `Int32(5)` as `5` in a listing, so a listing read back has an `Int64` there. Where the other operand
+/// of an intrinsic, what its statement is said to give, the type of a φ, of a field, an element or a parameter, or the
+/// type of the result says that only another width makes sense, the literal is given that. No program in which the
+/// literals had their widths is changed.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let mut found: Vec<(InstId, Vec<Option<ScalarType>>)> = Vec::new();
     for (id, inst) in bb.all_insts().filter(|(_, inst)| has_literal(&inst.stmt)) {

@@ -70,7 +70,7 @@ pub(super) fn asked(module: &Module<BBCode>) -> HashSet<usize> {
     for function in module.functions() {
         let bb = &function.body;
         for (_, inst) in bb.all_insts() {
-            let is_closure = |operand: &Operand<Ids>| may_hold_closure(module, &bb.operand_type(operand), 0);
+            let is_closure = |operand: &Operand<Ids>| may_hold_closure(module, &bb.operand_type(operand));
             let may_be = |operand: &Operand<Ids>| is_closure(operand) || bb.operand_type(operand).is_unknown();
             match module.primitive_call(&inst.stmt) {
                 Some((primitive, [_, asked, ..])) if matches!(primitive.name, "applies" | "captured") => {
@@ -95,24 +95,27 @@ pub(super) fn asked(module: &Module<BBCode>) -> HashSet<usize> {
     found
 }
 
-/// Values that hold others are looked into so deep.
-const DEEPEST: usize = 8;
-
 /// Whether a value of a type may be a closure, or hold one by which two of them differ.
-fn may_hold_closure(module: &Module<BBCode>, ty: &Type, depth: usize) -> bool {
-    let inside = |ty: &Type| ty.is_unknown() || may_hold_closure(module, ty, depth + 1);
-    match ty {
-        _ if depth > DEEPEST => true,
-        Type::Closure(_) => true,
-        Type::Tuple(parts) => parts.iter().any(inside),
-        Type::NamedTuple(fields) => fields.iter().any(|(_, ty)| inside(ty)),
-        Type::Union(members) => members.iter().any(|member| may_hold_closure(module, member, depth + 1)),
-        Type::Named(name) => match module.type_def(name).map(|def| &def.kind) {
-            Some(TypeKind::Struct { mutable: false, fields }) => fields.iter().any(|(_, ty)| inside(ty)),
-            _ => false,
-        },
-        _ => false,
+fn may_hold_closure(module: &Module<BBCode>, ty: &Type) -> bool {
+    let mut seen: HashSet<Type> = HashSet::new();
+    let mut work = vec![ty.clone()];
+    while let Some(next) = work.pop() {
+        match &next {
+            Type::Closure(_) => return true,
+            // What is not known at all, others ask about.
+            inside if inside.is_unknown() && next != *ty => return true,
+            _ if !seen.insert(next.clone()) => {}
+            Type::Tuple(parts) | Type::Union(parts) => work.extend(parts.iter().cloned()),
+            Type::NamedTuple(fields) => work.extend(fields.iter().map(|(_, ty)| ty.clone())),
+            Type::Named(name) => {
+                if let Some(TypeKind::Struct { mutable: false, fields }) = module.type_def(name).map(|def| &def.kind) {
+                    work.extend(fields.iter().map(|(_, ty)| ty.clone()));
+                }
+            }
+            _ => {}
+        }
     }
+    false
 }
 
 /// What an operand is, over copies and π.

@@ -14,6 +14,7 @@ use crate::diagnostic::Diagnostic;
 use crate::instruction::Instruction;
 use crate::names::{Positions, SSAValue};
 use crate::stmt::Stmt;
+use crate::types::Type;
 
 /// A pending node that was read.
 pub(super) struct Pending {
@@ -45,6 +46,14 @@ pub(super) struct Line {
     pub(super) ends_block: bool,
 }
 
+/// Where more lines are missing, the numbers say nothing of the rest.
+const MOST_MISSING: usize = 64;
+
+/// What stands in the place of a statement whose line is missing.
+fn missing(next: &Instruction<Positions>) -> Instruction<Positions> {
+    Instruction { stmt: Stmt::nothing(), ty: Type::Nothing, ..next.clone() }
+}
+
 impl Building {
     /// Takes a line as a statement, or as a pending node.
     pub(super) fn take(&mut self, line: Line) -> Read<()> {
@@ -55,6 +64,11 @@ impl Building {
             (Some(behind), _) => self.push_pending(inst, span, number, behind),
             (None, Some((id, id_span))) if id != ordinal => {
                 if !self.may_have_pending() {
+                    // Those behind it may have their right numbers.
+                    while self.stmts.len() + 1 < id as usize && self.stmts.len() < ordinal as usize + MOST_MISSING {
+                        self.push_statement(missing(&inst), span.clone(), false);
+                    }
+                    self.push_statement(inst, span, ends_block);
                     let message = format!("this is the statement %{ordinal}, but it is called %{id}");
                     let error = Diagnostic::error(id_span, message, "names are the numbers of statements");
                     return Err(error.with_help("a line of the listing may be missing"));
@@ -394,6 +408,9 @@ mod tests {
         let cut = "CodeInfo(\n1 ─ %1 = Main.f(x)::Any\n│   %3 = Main.g(%1)::Any\n└──      return %3\n) => Any\n";
         let error = parse_function(cut).unwrap_err();
         assert!(error.to_string().contains("this is the statement %2, but it is called %3"), "{error}");
+        // It is said once.
+        let more = cut.replace("└──      return %3", "│   %4 = Main.g(%3)::Any\n└──      return %4");
+        assert_eq!(parse_function(&more).unwrap_err().diagnostics.len(), 1);
     }
 
     #[test]
