@@ -571,7 +571,8 @@ end
     let plain = "class Shape\n    scale::Float64\nend\n";
     let in_a_table = "class Shape\n    scale::Float64\n    method apply => applied\nend\n";
     let with_a_witness = format!("{plain}differentiability witness applied wrt 2\nend\n");
-    for (declarations, stays) in [(plain, false), (in_a_table, true), (&with_a_witness, true)] {
+    let in_a_constant = format!("{plain}const TABLE::Vector{{Function}}\n    applied\nend\n");
+    for (declarations, stays) in [(plain, false), (in_a_table, true), (&with_a_witness, true), (&in_a_constant, true)] {
         let (module, report) = specialized(&format!("{declarations}{CODE}"));
         assert_eq!(report.specialized.len(), 1, "{declarations}");
         assert_eq!(module.function("applied").is_some(), stays, "{declarations}");

@@ -6,7 +6,7 @@
 use exec::native::{CallError, Program};
 use exec::{Limits, Machine, RunErrorKind, Value};
 use ircode::primitives::{Compute, Primitive, TABLE};
-use ircode::{IRCode, Module, Scalar, ScalarType, Type};
+use ircode::{IRCode, Module, Scalar, ScalarType, Type, parse_module};
 use kit::native::{Verdict, native_agrees, vector, verified};
 
 fn module(text: &str) -> Module<IRCode> {
@@ -598,4 +598,18 @@ end
     assert!(matches!(program.call("f", &[Value::Undefined]), Err(CallError::Refused { .. })));
     let named = Machine::new(&module).structure(&Type::named("Named"), vec![Value::Undefined]).unwrap();
     assert!(matches!(program.call("g", &[named]), Err(CallError::Refused { .. })));
+}
+
+#[test]
+fn what_is_not_there_is_not_compiled_and_no_limit_is_none() {
+    let module = parse_module("function f(x::Float64)::Float64\n1 ─      return x\nend\n").unwrap().module;
+    let error = Program::compile(&module, &["g"], Limits::default()).unwrap_err();
+    assert_eq!(error.to_string(), "a function that the module does not have is not compiled\n  in g");
+    let run = |steps: u64| {
+        let options = bbkit::RunOptions::default().engine(bbkit::Engine::Native);
+        let options = options.limits(Limits { steps, ..Limits::default() });
+        bbkit::run(&module, "f", &[Value::from(1.5)], &options).map(|(value, _)| value.to_string())
+    };
+    assert_eq!(run(u64::MAX).unwrap(), "1.5");
+    assert!(run(1000).unwrap_err().to_string().contains("does not count statements"));
 }
