@@ -652,7 +652,7 @@ end
 /// All rounds of `simplify` together make no more clones than the pass makes once.
 #[test]
 fn recursion_with_ever_larger_closures_is_bounded_over_all_rounds() {
-    let mut module = read(GROWING);
+    let mut module = read(&format!("{SCALED_AND_TWICE}{GROWING}"));
     let statements =
         |module: &Module<BBCode>| module.functions().iter().map(|each| each.body.inst_count()).sum::<usize>();
     PassManager::new([find_pass("simplify").unwrap()]).run(&mut module, None).unwrap();
@@ -660,17 +660,6 @@ fn recursion_with_ever_larger_closures_is_bounded_over_all_rounds() {
 }
 
 const GROWING: &str = "
-function scaled(x::Float64, by::Float64)::Float64
-1 ─ %1 = Base.mul_float(x, by)::Float64
-└──      return %1
-end
-
-function twice(x::Float64, g::BBKit.Closure{Tuple{Float64}, Float64})::Float64
-1 ─ %1 = (g)(x)::Float64
-│   %2 = (g)(%1)::Float64
-└──      return %2
-end
-
 function rec(x::Float64, n::Int64, g::BBKit.Closure{Tuple{Float64}, Float64})::Float64
 1 ─ %1 = Base.slt_int(0, n)::Bool
 └──      goto #3 if not %1

@@ -262,8 +262,8 @@ impl<'v, 'a> Listing<'v, 'a> {
             }
             // What is attached behind the last statement ends the block each, as Julia prints it since 1.9.
             let behind = rows.iter().rev().take_while(|(index, _)| self.is_attached_behind(*index)).count();
-            let last =
-                rows.len() - if self.style == Style::Bbkit { 1.min(rows.len()) } else { behind.max(1).min(rows.len()) };
+            let ends = if self.style == Style::Bbkit { 1 } else { behind.max(1) };
+            let last = rows.len().saturating_sub(ends);
             for (i, &(index, line)) in rows.iter().enumerate() {
                 self.write_line_number(out, line)?;
                 if line > 0 {

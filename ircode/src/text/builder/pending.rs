@@ -84,7 +84,7 @@ impl Building {
                 }
                 self.push_pending(inst, span, number, ends_block && self.has_statement_in_block());
             }
-            (None, None) if ends_block && self.may_have_pending() && self.is_behind_end_of_block() => {
+            (None, None) if ends_block && self.may_have_pending() && self.take_end_of_block_as_pending() => {
                 self.push_pending(inst, span, None, true);
             }
             (_, id) => {
@@ -112,8 +112,9 @@ impl Building {
         !self.is_code_info && self.code_info.is_none() && !self.in_warntype
     }
 
-    /// Whether the block has ended before this line, which says so again. The line before is pending then, too.
-    fn is_behind_end_of_block(&mut self) -> bool {
+    /// Whether the block has ended before this line, which says so again. The line before is pending then, too, and is
+    /// taken for that.
+    fn take_end_of_block_as_pending(&mut self) -> bool {
         let Some(last) = self.stmts.len().checked_sub(1).filter(|_| self.has_statement_in_block()) else {
             return false;
         };
