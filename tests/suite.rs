@@ -6,6 +6,7 @@ mod aliased_arguments;
 mod allocations;
 mod analyses;
 mod arguments;
+mod branch_combining;
 mod check;
 mod checkpoints;
 mod cli;

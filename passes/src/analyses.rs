@@ -5,6 +5,7 @@ pub(crate) mod boxes;
 pub(crate) mod changed_globals;
 mod changes;
 pub(crate) mod changing_rules;
+pub(crate) mod cheap;
 pub(crate) mod disjoint_sets;
 pub mod effects;
 pub(crate) mod failing;

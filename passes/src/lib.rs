@@ -4,6 +4,7 @@ mod analyses;
 pub mod arithmetic_splitting;
 pub mod array_scalar_replacement;
 pub mod assert_numbers;
+pub mod branch_combining;
 mod builder;
 pub mod captured_types;
 pub mod checkpoint_loops;

@@ -8,8 +8,8 @@ use ircode::{Module, Name};
 
 use crate::reverse_mode::linear_maps;
 use crate::{
-    PassError, PassErrorKind, arithmetic_splitting, array_scalar_replacement, assert_numbers, captured_types,
-    checkpoint_loops, closure_folding, closure_specialization, common_subexpressions, constant_folding,
+    PassError, PassErrorKind, arithmetic_splitting, array_scalar_replacement, assert_numbers, branch_combining,
+    captured_types, checkpoint_loops, closure_folding, closure_specialization, common_subexpressions, constant_folding,
     constant_propagation, copy_elements, copy_propagation, dead_code, derivative_entries, differentiability,
     forward_mode, increment_merging, infer_types, inlining, jump_threading, lambda_lifting, linearization,
     link_methods, loop_invariant_motion, loop_unrolling, lower_arithmetic, lower_broadcast, lower_copies,
@@ -89,6 +89,7 @@ pub const PASSES: &[Pass] = &[
     function_pass(arithmetic_splitting::NAME, "choose by branches on which types of numbers arithmetic is done", arithmetic_splitting::run),
     function_pass(array_scalar_replacement::NAME, "make values of the elements of small arrays", array_scalar_replacement::run),
     function_pass(assert_numbers::NAME, "let arithmetic on what may be nothing say that it is a number", assert_numbers::run).inexact(),
+    function_pass(branch_combining::NAME, "decide once where two branches on floats lead to the same block", branch_combining::run),
     module_pass(captured_types::NAME, "give types to variables that closures capture and change", captured_types::run),
     module_pass(checkpoint_loops::NAME, "turn loops into calls of some rounds, which reverse mode runs again", checkpoint_loops::run),
     function_pass(closure_folding::NAME, "call what a closure applies, where it is seen to be made", closure_folding::run),

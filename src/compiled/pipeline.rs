@@ -4,11 +4,11 @@ use bbcode::BBCode;
 use exec::native::Effort;
 use ircode::{Module, Name};
 use passes::{
-    Context, PassError, PassResult, arithmetic_splitting, array_scalar_replacement, common_subexpressions,
-    constant_folding, copy_propagation, dead_code, increment_merging, infer_types, jump_threading,
-    loop_invariant_motion, loop_unrolling, lower_arithmetic, lower_broadcast, mem2reg, negation_propagation,
-    preaccumulation, run_on_function, scalar_promotion, simplify_cfg, stack_hoisting, type_literals, typed_boxes,
-    unreachable_code, unroll_and_jam,
+    Context, PassError, PassResult, arithmetic_splitting, array_scalar_replacement, branch_combining,
+    common_subexpressions, constant_folding, copy_propagation, dead_code, increment_merging, infer_types,
+    jump_threading, loop_invariant_motion, loop_unrolling, lower_arithmetic, lower_broadcast, mem2reg,
+    negation_propagation, preaccumulation, run_on_function, scalar_promotion, simplify_cfg, stack_hoisting,
+    type_literals, typed_boxes, unreachable_code, unroll_and_jam,
 };
 
 type FunctionPass = fn(&mut BBCode, &Context<'_>) -> PassResult;
@@ -34,6 +34,7 @@ const PRIMAL: &[FunctionPass] = &[
     common_subexpressions::run,
     dead_code::run,
     simplify_cfg::run,
+    branch_combining::run,
     loop_invariant_motion::run,
     scalar_promotion::run,
     copy_propagation::run,

@@ -11,10 +11,11 @@
 use bbcode::{Ids, InstId};
 use hashbrown::HashSet;
 use ircode::graph::DomTree;
-use ircode::primitives::Compute;
 use ircode::{LineInfo, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 use smallvec::SmallVec;
+
+use crate::analyses::cheap::is_cheap;
 
 use super::minimum_cut::{Network, UNCUT};
 use super::needs::Need;
@@ -23,41 +24,6 @@ use super::operation::Operation;
 use super::places::Places;
 use super::plan::{Plan, SavedArgument};
 use super::saved::Saved;
-
-/// Scalar primitives that take about as long as a load.
-const CHEAP: &[&str] = &[
-    "neg_int",
-    "add_int",
-    "sub_int",
-    "mul_int",
-    "and_int",
-    "or_int",
-    "xor_int",
-    "not_int",
-    "shl_int",
-    "eq_int",
-    "ne_int",
-    "slt_int",
-    "sle_int",
-    "ult_int",
-    "ule_int",
-    "zext_int",
-    "sext_int",
-    "trunc_int",
-    "bitcast",
-    "sitofp",
-    "uitofp",
-    "neg_float",
-    "add_float",
-    "sub_float",
-    "mul_float",
-    "abs_float",
-    "fpext",
-    "eq_float",
-    "ne_float",
-    "lt_float",
-    "le_float",
-];
 
 /// A value is computed again in at most so many blocks.
 const MOST_PLACES: usize = 4;
@@ -172,7 +138,7 @@ impl Repeatable {
             |args: &[Operand<Ids>]| args.iter().all(|arg| plan.primal.operand_type(arg).as_scalar().is_some());
         called.is_some_and(|(primitive, args)| match primitive.name {
             "===" | "!==" | "ifelse" => scalars(args),
-            name => matches!(primitive.compute, Compute::Scalars(_) | Compute::Convert(_)) && CHEAP.contains(&name),
+            _ => is_cheap(primitive),
         })
     }
 }

@@ -19,16 +19,35 @@ pub fn bytes(seed: u64) -> Vec<u8> {
 ///
 /// # Errors
 ///
-/// The error of the check, after the seed.
+/// The error of the check, after the seed; that the generator made something of fewer than half of the seeds, as little
+/// is checked then.
 pub fn for_each<T, E: std::fmt::Display>(
     count: u64,
     generate: impl Fn(&mut Unstructured<'_>) -> arbitrary::Result<T>,
     check: impl Fn(&T) -> Result<(), E>,
 ) -> Result<(), String> {
+    let mut checked = 0;
     for seed in 0..count {
         let bytes = bytes(seed);
         let Ok(made) = generate(&mut Unstructured::new(&bytes)) else { continue };
         check(&made).map_err(|error| format!("seed {seed}: {error}"))?;
+        checked += 1;
     }
-    Ok(())
+    if checked * 2 < count {
+        Err(format!("of {count} seeds, the generator made something of {checked} only"))
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::for_each;
+
+    #[test]
+    fn a_generator_that_makes_too_little_is_an_error() {
+        let all_are_fine = |_: &u8| -> Result<(), String> { Ok(()) };
+        for_each(10, |u| u.arbitrary(), all_are_fine).unwrap();
+        for_each(10, |_| Err(arbitrary::Error::NotEnoughData), all_are_fine).unwrap_err();
+    }
 }
