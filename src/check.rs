@@ -154,13 +154,15 @@ fn checked(
         return Ok(report);
     };
     let known = subject.gradient()?;
-    let tolerance_of = |small: bool| options.tolerance.unwrap_or(if small { 1e-2 } else { 1e-5 });
-    let tolerance = tolerance_of(subject.has_small_floats() || subject.epsilon_inside() > f64::EPSILON);
+    let small = subject.has_small_floats();
+    let small_inside = small || subject.epsilon_inside() > f64::EPSILON;
+    let tolerance = options.tolerance.unwrap_or(differences::tolerance(small_inside));
     let directions = (0..options.directions.max(1)).map(|_| subject.direction(&mut random));
     let directions = directions.collect::<Result<Vec<_>, _>>()?;
     report.add("differences", differences(&subject, &known.floats, &directions, tolerance)?);
     let forward = if subject.is_scalar() { "forward mode" } else { "⟨Jv, w⟩ = ⟨v, Jᵀw⟩" };
-    report.add(forward, forward_mode(&subject, &known.floats, &directions, tolerance_of(subject.has_small_floats()))?);
+    let allowed = if small { differences::tolerance(small) } else { rounding(&subject) };
+    report.add(forward, forward_mode(&subject, &known.floats, &directions, allowed)?);
     report.add(
         "inputs restored",
         match first_difference(&subject.args, &known.args) {
@@ -321,10 +323,9 @@ fn forward_mode(
     subject: &Subject<'_>,
     gradient: &[f64],
     directions: &[(Vec<Value>, Vec<f64>)],
-    tolerance: f64,
+    allowed: f64,
 ) -> Result<Outcome, GradientError> {
     let mut worst: f64 = 0.0;
-    let allowed = if tolerance > 1e-5 { tolerance } else { rounding(subject) };
     for (direction, floats) in directions {
         let forward = match subject.forward(direction) {
             Ok(forward) => forward,

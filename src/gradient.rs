@@ -7,7 +7,7 @@ mod statistics;
 mod wrt;
 
 use bbcode::{BBCode, ConversionError};
-use exec::{Limits, Machine, RunError, Value, ValueError};
+use exec::{Limits, Machine, RunError, Value, ValueError, holds_objects};
 use hashbrown::HashSet;
 use ircode::wording::counted;
 use ircode::{IRCode, Module, Name, Positions, SSAValue, TableViolations, Type, Violations, verify_tables};
@@ -505,14 +505,15 @@ impl Derived {
                 *cotangent = Value::Nothing;
             }
         }
-        let value = match self.closed == self.derivative.names.vjp && self.takes_back() && has_identity(&value) {
-            // It is as it was before the function by now.
-            true => {
-                let copies = Machine::with_limits(&self.module, limits).copies(args).map_err(run_error)?;
-                run(&self.module, &self.function, &copies, &engine)?.0
-            }
-            false => value,
-        };
+        let value =
+            match self.closed == self.derivative.names.vjp && self.takes_back() && holds_objects(&[value.clone()]) {
+                // It is as it was before the function by now.
+                true => {
+                    let copies = Machine::with_limits(&self.module, limits).copies(args).map_err(run_error)?;
+                    run(&self.module, &self.function, &copies, &engine)?.0
+                }
+                false => value,
+            };
         let (gradient, wrt) = match &self.wrt {
             Some(wrt) => (
                 wrt.iter().map(|selected| selected.part_of(&all)).collect(),
@@ -534,14 +535,6 @@ pub(crate) fn takes_back<F: ircode::Body>(module: &Module<F>, pullback: &Name) -
         });
     }
     found
-}
-
-/// Whether a value is or holds something that may be changed.
-fn has_identity(value: &Value) -> bool {
-    match value.as_tuple() {
-        Some(elements) => elements.iter().any(has_identity),
-        None => value.as_scalar().is_none() && !matches!(value, Value::Nothing),
-    }
 }
 
 /// The module with the derivative of a function, and what its functions are called: to be run by a machine of the

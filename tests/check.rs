@@ -13,6 +13,7 @@ use bbkit::{
     Carrier, CheckOptions, CheckReport, GradientError, GradientOptions, Input, check_derived, check_gradient,
     gradient_with,
 };
+use kit::swift;
 use serde_json::Value as Json;
 
 const PROGRAM: &str = "
@@ -270,47 +271,28 @@ fn point(line: &str) -> Option<(&str, &str)> {
 
 #[test]
 fn every_case_of_swift_is_right() {
-    let list = |file: &str| -> Vec<Json> {
-        serde_json::from_str(&fs::read_to_string(root().join("swift").join(file)).unwrap()).unwrap()
-    };
-    let (cases, table) = (list("cases.json"), list("table.json"));
+    let (cases, table) = (swift::list("cases.json"), swift::list("table.json"));
     let (mut checked, mut problems) = (0, Vec::new());
     for entry in &table {
         let (file, name) = (entry["file"].as_str().unwrap(), entry["function"].as_str().unwrap());
-        let text = |file: String| fs::read_to_string(root().join("swift").join(file)).unwrap();
-        let module = parse_module(&text(format!("{file}.ir"))).unwrap().module;
+        let module = swift::program(&format!("{file}.ir"));
         // Registered derivatives are not those of the function: Swift's tests tell them apart by that.
         if entry["rules"] == true {
             continue;
         }
-        let case = cases.iter().find(|case| {
-            let source = case["source_file"].as_str().unwrap();
-            source.ends_with(&format!("/{file}.swift")) && case["name"] == entry["name"]
-        });
-        let Some(case) = case else { continue };
+        let case = cases.iter().find(|case| swift::is_for(entry, case)).unwrap();
         let types: Vec<Type> = module.function(name).unwrap().body.argtypes.iter().skip(1).cloned().collect();
         let machine = Machine::new(&module);
-        let filled = entry["args"].as_array().unwrap().iter().map(|template| filled(template, &case["inputs"]));
-        let values = filled.zip(&types).map(|(json, ty)| machine.value_from_json(&json, ty).ok());
+        let values = swift::arguments(entry, case)
+            .into_iter()
+            .zip(&types)
+            .map(|(json, ty)| machine.value_from_json(&json, ty).ok());
         let Some(values) = values.collect::<Option<Vec<_>>>() else { continue };
         checked += 1;
         problems.extend(problem(&module, name, &values).map(|text| format!("{file} {name}\n{text}")));
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     assert!(checked > 100, "{checked}");
-}
-
-/// The argument that a template gives: the names of inputs stand for their values.
-fn filled(template: &Json, inputs: &Json) -> Json {
-    match template {
-        Json::String(name) => inputs[name].clone(),
-        Json::Object(members) => members
-            .iter()
-            .map(|(name, member)| (name.clone(), filled(member, inputs)))
-            .collect::<serde_json::Map<_, _>>()
-            .into(),
-        other => other.clone(),
-    }
 }
 
 #[test]

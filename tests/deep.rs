@@ -301,3 +301,34 @@ fn declared_types_may_be_nested_deep() {
         }
     }
 }
+
+/// Whether a result can be changed is asked of values, which may be nested deep: this one has to be made again, as the
+/// pullback takes back what the function did to its argument.
+#[test]
+fn the_result_of_what_changes_its_argument_may_be_nested_deep() {
+    let text = "
+function f(v::Vector{Float64}, n::Int64)::Any
+1 ─ %1  = Base.arrayref(true, v, 1)::Float64
+│   %2  = Base.mul_float(%1, %1)::Float64
+│         Base.arrayset(true, v, %2, 1)::Vector{Float64}
+└──       goto #2
+2 ┄ %5  = φ (#1 => 0, #3 => %9)::Int64
+│   %6  = φ (#1 => %2, #3 => %10)::Any
+│   %7  = Base.slt_int(%5, n)::Bool
+└──       goto #4 if not %7
+3 ─ %9  = Base.add_int(%5, 1)::Int64
+│   %10 = Core.tuple(%6)::Any
+└──       goto #2
+4 ─       return %6
+end
+";
+    let module = parse_module(text).unwrap().module;
+    let args = [Value::from([1.5].as_slice()), Value::from(300_000)];
+    let result = bbkit::vjp(&module, "f", &args, &Value::Nothing, Default::default()).unwrap();
+    let mut value = result.value;
+    let mut depth = 0;
+    while let Some([inner]) = value.as_tuple() {
+        (value, depth) = (inner.clone(), depth + 1);
+    }
+    assert_eq!((value.as_float(), depth), (Some(2.25), 300_000));
+}

@@ -18,13 +18,14 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use bbcode::BBCode;
 use bbkit::{Input, Ways};
 use exec::{Limits, Machine, Value};
 use ircode::{IRCode, Module, Style, Type, print_module};
+use kit::file_tests::{files, shell_words};
 use kit::laws::{Downstream, gradient_is_right, is_deterministic, is_safe, keeps_meaning, round_trips};
 use libtest_mimic::{Arguments, Failed, Trial};
 use passes::reverse_mode::differentiate;
@@ -34,27 +35,12 @@ use serde_json::Value as Json;
 fn main() {
     let arguments = Arguments::from_args();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    let mut files = Vec::new();
-    find(&root, &mut files);
-    files.sort();
-    let trials = files.into_iter().map(|path| {
+    let trials = files().into_iter().map(|path| {
         let name = path.strip_prefix(&root).unwrap().display().to_string();
         let waits = fs::read_to_string(&path).unwrap().starts_with("# Waits until ");
         Trial::test(name, move || check(&path)).with_ignored_flag(waits)
     });
     libtest_mimic::run(&arguments, trials.collect()).exit();
-}
-
-fn find(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        // The programs of the tables of the verifier and of Swift have tests of their own.
-        if path.is_dir() && !["verifier", "swift"].iter().any(|own| path.ends_with(own)) {
-            find(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "ir") {
-            files.push(path);
-        }
-    }
 }
 
 fn check(path: &Path) -> Result<(), Failed> {
@@ -294,21 +280,6 @@ fn check_commands(path: &Path, text: &str) -> Result<(), Failed> {
     let at = new.iter().zip(&old).take_while(|(a, b)| a == b).count();
     let shown = |lines: &[&str]| lines.iter().skip(at).take(8).map(|line| format!("  {line}\n")).collect::<String>();
     Err(format!("expected\n{}but it is\n{}(BBKIT_BLESS=1 takes that over)", shown(&old), shown(&new)).into())
-}
-
-/// Words between spaces; single quotes keep spaces.
-fn shell_words(line: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut quoted = false;
-    for c in line.chars() {
-        match c {
-            '\'' => quoted = !quoted,
-            ' ' if !quoted => words.push(String::new()),
-            c => words.last_mut().unwrap().push(c),
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
 }
 
 const LIMITS: Limits = Limits { steps: 1_000_000, memory: 1 << 26, depth: 1_000 };

@@ -8,8 +8,8 @@ use kit::carriers::carriers_agree;
 use kit::compact::compact_agrees;
 use kit::dynamic::dynamic;
 use kit::laws::{
-    Checked, Downstream, gradient_is_dual, gradient_is_right, is_deterministic, is_safe, keeps_meaning, round_trips,
-    tangents_are_dual,
+    Checked, Downstream, bbcode_is_safe, comes_back, gradient_is_dual, gradient_is_right, is_deterministic, is_safe,
+    keeps_meaning, round_trips, tangents_are_dual,
 };
 use kit::memory::{MemoryProgram, memory};
 use kit::memory_gradient::memory_gradient_is_right;
@@ -158,18 +158,14 @@ fn caught(check: impl Fn(&Program) -> kit::laws::Checked) -> usize {
     caught
 }
 
-#[test]
-fn a_conversion_that_loses_something_is_caught() {
-    let drops_lines = bbkit::Ways {
-        to_bbcode: |ir| {
-            let mut ir = ir.clone();
-            ir.stmts.flags_mut().iter_mut().for_each(|flag| *flag = 1);
-            BBCode::try_from(&ir)
-        },
-        ..bbkit::Ways::default()
-    };
-    let forgets_constants = bbkit::Ways { carry: |text| text.replacen("1.0", "1.5", 1), ..bbkit::Ways::default() };
-    let swaps_edges = bbkit::Ways {
+/// A way on which constants become others.
+fn forgets_constants() -> bbkit::Ways {
+    bbkit::Ways { carry: |text| text.replacen("1.0", "1.5", 1), ..bbkit::Ways::default() }
+}
+
+/// A way on which φs take from one edge what they took from another.
+fn swaps_edges() -> bbkit::Ways {
+    bbkit::Ways {
         to_ircode: |bb| {
             let mut ir = IRCode::try_from(bb)?;
             for stmt in ir.stmts.stmts_mut() {
@@ -182,10 +178,35 @@ fn a_conversion_that_loses_something_is_caught() {
             Ok(ir)
         },
         ..bbkit::Ways::default()
+    }
+}
+
+#[test]
+fn a_conversion_that_loses_something_is_caught() {
+    let drops_lines = bbkit::Ways {
+        to_bbcode: |ir| {
+            let mut ir = ir.clone();
+            ir.stmts.flags_mut().iter_mut().for_each(|flag| *flag = 1);
+            BBCode::try_from(&ir)
+        },
+        ..bbkit::Ways::default()
     };
-    for ways in [drops_lines, forgets_constants, swaps_edges] {
+    for ways in [drops_lines, forgets_constants(), swaps_edges()] {
         assert!(caught(|program| round_trips(&program.module.functions()[0], &ways)) > 20);
     }
+}
+
+/// The same for code keyed by ID, and for passes on it.
+#[test]
+fn what_goes_wrong_with_code_keyed_by_id_is_caught() {
+    let keyed = |program: &Program| program.module.functions()[0].map(|body| BBCode::try_from(body)).unwrap();
+    for ways in [forgets_constants(), swaps_edges()] {
+        assert!(caught(|program| comes_back(&keyed(program), &ways)) > 20);
+    }
+    let breaks = |program: &Program| bbcode_is_safe(&keyed(program), &program.args, LIMITS, &BREAKS, &[]);
+    assert!(caught(breaks) > 50);
+    let panics = |program: &Program| bbcode_is_safe(&keyed(program), &program.args, LIMITS, &PANICS, &[]);
+    assert!(std::panic::catch_unwind(|| caught(panics)).is_err());
 }
 
 #[test]

@@ -10,17 +10,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bbkit::Input;
 use exec::{Limits, Machine, Value};
-use ircode::{IRCode, Module, Type, from_json, parse_module};
+use ircode::{IRCode, Module, Type, from_json};
 use kit::compact::compact_agrees;
+use kit::file_tests::{files, shell_words};
 use kit::kernels::{KERNELS, inputs};
 use kit::library::{self, Case};
 use kit::native::{Verdict, native_agrees};
+use kit::swift;
 use passes::forward_mode;
 use passes::reverse_mode::{Carrier, Options, derive};
 use serde_json::Value as Json;
@@ -85,17 +87,6 @@ fn check(module: &Module<IRCode>, name: &str, args: &Args<'_>, differentiate: bo
     }
 }
 
-fn find(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() && !["verifier", "swift"].iter().any(|own| path.ends_with(own)) {
-            find(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "ir") {
-            files.push(path);
-        }
-    }
-}
-
 /// What a file test says of one function: its arguments, and whether it is differentiated.
 struct Call {
     function: String,
@@ -125,21 +116,6 @@ fn calls(text: &str) -> Vec<Call> {
     }
     calls.dedup_by(|a, b| a.function == b.function && a.args == b.args && a.differentiate == b.differentiate);
     calls
-}
-
-/// Words between spaces; single quotes keep spaces.
-fn shell_words(line: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut quoted = false;
-    for c in line.chars() {
-        match c {
-            '\'' => quoted = !quoted,
-            ' ' if !quoted => words.push(String::new()),
-            c => words.last_mut().unwrap().push(c),
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
 }
 
 /// The arguments that JSON gives, if the file says in which order they come.
@@ -181,38 +157,15 @@ fn check_file(path: &Path) -> Found {
     found
 }
 
-/// The argument that the template gives: the names of inputs stand for their values.
-fn filled(template: &Json, inputs: &Json) -> Json {
-    match template {
-        Json::String(name) => inputs[name].clone(),
-        Json::Object(members) => members
-            .iter()
-            .map(|(name, member)| (name.clone(), filled(member, inputs)))
-            .collect::<serde_json::Map<_, _>>()
-            .into(),
-        other => other.clone(),
-    }
-}
-
 fn check_swift(file: &str) -> Found {
     let mut found = Vec::new();
-    let read = |file: &str| fs::read_to_string(root().join("swift").join(file)).unwrap();
-    let list = |file: &str| -> Vec<Json> { serde_json::from_str(&read(file)).unwrap() };
-    let module = parse_module(&read(&format!("{file}.ir"))).unwrap().module;
-    let cases = list("cases.json");
-    for entry in list("table.json").iter().filter(|entry| entry["file"] == file) {
-        let of_case = |case: &&Json| {
-            let source = case["source_file"].as_str().unwrap();
-            case["name"] == entry["name"]
-                && source.ends_with(&format!("/{file}.swift"))
-                && entry["inputs"].as_object().into_iter().flatten().all(|(name, value)| case["inputs"][name] == *value)
-        };
-        for case in cases.iter().filter(of_case) {
+    let module = swift::program(&format!("{file}.ir"));
+    let cases = swift::list("cases.json");
+    for entry in swift::list("table.json").iter().filter(|entry| entry["file"] == file) {
+        for case in cases.iter().filter(|case| swift::is_for(entry, case)) {
             let function = entry["function"].as_str().unwrap();
-            let templates: Vec<Json> =
-                entry["args"].as_array().unwrap().iter().map(|template| filled(template, &case["inputs"])).collect();
-            let args =
-                |module: &Module<IRCode>| arguments(module, function, &Json::from(templates.clone()).to_string());
+            let json = Json::from(swift::arguments(entry, case)).to_string();
+            let args = |module: &Module<IRCode>| arguments(module, function, &json);
             check(
                 &module,
                 function,
@@ -258,14 +211,11 @@ fn check_kernel(kernel: &kit::kernels::Kernel) -> Found {
 type Job = (String, Box<dyn Fn() -> Found + Send + Sync>);
 
 fn jobs(of_library: Vec<Case>) -> Vec<Job> {
-    let mut files = Vec::new();
-    find(root(), &mut files);
-    files.sort();
     let mut jobs: Vec<Job> = Vec::new();
-    for path in files {
+    for path in files() {
         jobs.push((path.strip_prefix(root()).unwrap().display().to_string(), Box::new(move || check_file(&path))));
     }
-    let table: Vec<Json> = serde_json::from_str(&fs::read_to_string(root().join("swift/table.json")).unwrap()).unwrap();
+    let table = swift::list("table.json");
     let mut files: Vec<String> = table.iter().map(|entry| entry["file"].as_str().unwrap().to_string()).collect();
     files.sort();
     files.dedup();

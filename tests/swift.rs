@@ -14,34 +14,14 @@ use std::fs;
 use bbcode::BBCode;
 use bbkit::Ways;
 use exec::{Limits, Machine, Value, value_to_json};
-use ircode::{IRCode, Module, Type, TypeKind, parse_module};
+use ircode::{IRCode, Module, Type, TypeKind};
 use kit::laws::{keeps_meaning, round_trips};
+use kit::swift::{self, is_for, key, list, program, read};
 use passes::{PASSES, PassManager, Run};
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 /// Gradients agree up to this, relative to the larger of 1 and the one expected.
 const TOLERANCE: f64 = 1e-10;
-
-fn read(file: &str) -> String {
-    fs::read_to_string(format!("{}/tests/swift/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap()
-}
-
-fn list(file: &str) -> Vec<Json> {
-    serde_json::from_str(&read(file)).unwrap()
-}
-
-/// The file of a case, without its folder and extension, and its name.
-fn key(case: &Json) -> (&str, &str) {
-    let file = case["source_file"].as_str().unwrap();
-    (file.rsplit('/').next().unwrap().strip_suffix(".swift").unwrap(), case["name"].as_str().unwrap())
-}
-
-/// Whether the entry of the table is for the case.
-fn is_for(entry: &Json, case: &Json) -> bool {
-    let inputs = entry["inputs"].as_object().into_iter().flatten();
-    key(case) == (entry["file"].as_str().unwrap(), entry["name"].as_str().unwrap())
-        && inputs.into_iter().all(|(name, value)| case["inputs"][name] == *value)
-}
 
 /// Value and pullback of `seed`: a gradient whose seed is not 1, or whose value is no number.
 fn vjp(module: &Module<IRCode>, name: &str, args: &[Value], seed: &Json) -> Result<(Value, Vec<Value>), String> {
@@ -59,17 +39,6 @@ fn jvp(module: &Module<IRCode>, name: &str, args: &[Value], tangents: &[Value]) 
 fn gradient(module: &Module<IRCode>, name: &str, args: &[Value]) -> Result<(Value, Vec<Value>), String> {
     let result = bbkit::gradient(module, name, args, Limits::default()).map_err(|error| error.to_string())?;
     Ok((result.value, result.gradient))
-}
-
-/// The argument that the template gives: the names of inputs stand for their values.
-fn filled(template: &Json, inputs: &Json) -> Json {
-    match template {
-        Json::String(name) => inputs[name].clone(),
-        Json::Object(members) => {
-            members.iter().map(|(name, member)| (name.clone(), filled(member, inputs))).collect::<Map<_, _>>().into()
-        }
-        other => other.clone(),
-    }
 }
 
 /// The names of the inputs in a template, in order.
@@ -141,10 +110,6 @@ fn expectation<'a>(case: &'a Json, entry: &'a Json) -> Vec<(&'a str, &'a Json)> 
     }
 }
 
-fn program(file: &str) -> Module<IRCode> {
-    parse_module(&read(file)).unwrap().module
-}
-
 /// The types of the arguments, from `_2` on.
 fn types(module: &Module<IRCode>, function: &str) -> Vec<Type> {
     module.function(function).unwrap().body.argtypes.iter().skip(1).cloned().collect()
@@ -159,8 +124,7 @@ fn arguments(module: &Module<IRCode>, case: &Json, entry: &Json) -> Vec<Value> {
     let types = types(module, entry["function"].as_str().unwrap());
     let templates = entry["args"].as_array().unwrap();
     assert_eq!(templates.len(), types.len(), "{entry}");
-    let filled = templates.iter().map(|template| filled(template, &case["inputs"]));
-    filled.zip(&types).map(|(json, ty)| of_json(module, &json, ty)).collect()
+    swift::arguments(entry, case).into_iter().zip(&types).map(|(json, ty)| of_json(module, &json, ty)).collect()
 }
 
 /// Runs and differentiates a case; what is wrong, if anything is.

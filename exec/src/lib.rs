@@ -38,7 +38,8 @@ pub use value::{
     StructRef, TupleRef,
 };
 pub use walk::{
-    check_tangent, first_difference, float_place, float_places, holds_closures, tangent_floats, value_floats,
+    check_tangent, first_difference, float_place, float_places, holds_closures, holds_objects, tangent_floats,
+    value_floats,
 };
 // What values are written as.
 pub use serde_json;

@@ -25,8 +25,8 @@ use crate::value::Value;
 pub(crate) use mapping::MAPPING;
 use mapping::Mapping;
 
-/// Calls in a chain that are named in an error, at each end.
-const TRACE_ENDS: usize = 8;
+/// Calls in a chain that are named in an error, at each end: the same by both engines.
+pub(crate) const TRACE_ENDS: usize = 8;
 
 /// Runs the functions of a module.
 ///

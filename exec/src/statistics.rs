@@ -1,7 +1,5 @@
 //! What runs used, counted.
 
-use std::ops::Sub;
-
 /// What a machine has done so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Statistics {
@@ -18,22 +16,6 @@ pub struct Statistics {
     pub bytes: u64,
     /// The most memory that was in use at one time, in bytes.
     pub peak: u64,
-}
-
-impl Sub for Statistics {
-    type Output = Statistics;
-
-    /// What was done since: the most memory is that of the later one.
-    fn sub(self, earlier: Statistics) -> Statistics {
-        Statistics {
-            statements: self.statements.saturating_sub(earlier.statements),
-            saved: self.saved.saturating_sub(earlier.saved),
-            objects: self.objects.saturating_sub(earlier.objects),
-            allocations: self.allocations - earlier.allocations,
-            bytes: self.bytes.saturating_sub(earlier.bytes),
-            peak: self.peak,
-        }
-    }
 }
 
 /// The objects that a machine has made, by kind.
@@ -124,26 +106,5 @@ impl Allocations {
             ("slots", self.slots),
             ("stack growths", self.stack_growths),
         ]
-    }
-}
-
-impl Sub for Allocations {
-    type Output = Allocations;
-
-    /// What was made since.
-    fn sub(self, earlier: Allocations) -> Allocations {
-        Allocations {
-            closures: self.closures.saturating_sub(earlier.closures),
-            plain_closures: self.plain_closures.saturating_sub(earlier.plain_closures),
-            enums: self.enums.saturating_sub(earlier.enums),
-            plain_cases: self.plain_cases.saturating_sub(earlier.plain_cases),
-            tuples: self.tuples.saturating_sub(earlier.tuples),
-            structs: self.structs.saturating_sub(earlier.structs),
-            objects: self.objects.saturating_sub(earlier.objects),
-            arrays: self.arrays.saturating_sub(earlier.arrays),
-            stacks: self.stacks.saturating_sub(earlier.stacks),
-            slots: self.slots.saturating_sub(earlier.slots),
-            stack_growths: self.stack_growths.saturating_sub(earlier.stack_growths),
-        }
     }
 }

@@ -123,6 +123,23 @@ pub fn holds_closures(values: &[Value]) -> bool {
     any_inside(values, &|value| matches!(value, Value::Closure(_)))
 }
 
+/// Whether there is something among these values, or anywhere in them, that can be changed: arrays, mutable structs,
+/// stacks.
+///
+/// ```
+/// use exec::{Value, holds_objects};
+///
+/// assert!(!holds_objects(&[Value::from(1.5), Value::from(true)]));
+/// assert!(holds_objects(&[Value::from(1.5), Value::from([1.5].as_slice())]));
+/// ```
+pub fn holds_objects(values: &[Value]) -> bool {
+    any_inside(values, &|value| match value {
+        Value::Struct(object) => object.0.ty.mutable,
+        Value::Array(_) | Value::Memory(_) | Value::MemoryRef(_) | Value::Stack(_) | Value::Slot(_) => true,
+        _ => false,
+    })
+}
+
 /// Whether something holds of one of these values, or of anything in them.
 pub(crate) fn any_inside(values: &[Value], test: &dyn Fn(&Value) -> bool) -> bool {
     let mut seen = BTreeSet::new();

@@ -44,6 +44,17 @@ impl<F: Parameters> Module<F> {
         }
     }
 
+    /// The types of the last parameters of the function that an operand names, so many as a closure of it captures.
+    /// `None` if it does not take so many.
+    pub fn captured_types<N: Names>(&self, function: &Operand<N>, captured: usize) -> Option<Vec<Type>> {
+        last(self.parameters_of(function)?, captured)
+    }
+
+    /// As [`Module::captured_types`], of a function by its name.
+    pub fn captured_types_of(&self, function: &str, captured: usize) -> Option<Vec<Type>> {
+        last(self.parameters_of_function(function)?, captured)
+    }
+
     /// The type of a closure of the function that an operand names, when so many values are captured: those of its last
     /// parameters. `None` if it does not take so many.
     ///
@@ -57,6 +68,7 @@ impl<F: Parameters> Module<F> {
     /// end
     /// ")?.module;
     /// let scaled = Operand::<Positions>::global("Main", "scaled");
+    /// assert_eq!(module.captured_types(&scaled, 1), Some(vec![ircode::Type::FLOAT64]));
     /// let closure = module.closure_type(&scaled, 1).unwrap();
     /// assert_eq!(closure.to_string(), "BBKit.Closure{Tuple{Float64}, Float64}");
     /// assert_eq!(module.closure_type(&scaled, 3), None);
@@ -81,4 +93,9 @@ impl<F: Parameters> Module<F> {
         let known = result.filter(|ty| *ty != Type::Untyped).unwrap_or(Type::Any);
         Some(Type::closure(parameters, known))
     }
+}
+
+/// The last of these types, so many.
+fn last(mut types: Vec<Type>, count: usize) -> Option<Vec<Type>> {
+    Some(types.split_off(types.len().checked_sub(count)?))
 }

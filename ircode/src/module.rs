@@ -1,5 +1,6 @@
 //! Functions with names, and modules of them.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, LazyLock};
 
 use hashbrown::{HashMap, HashSet};
@@ -304,6 +305,38 @@ impl<F> Module<F> {
         let result = edit(function);
         function.name = name;
         Some(result)
+    }
+
+    /// Calls `edit` with the module and, beside it, the body of the function of this name, which is not in the module
+    /// while it is being edited, and returns what `edit` does. The module has the body again whatever becomes of `edit`,
+    /// a panic included. `None` where there is no such function.
+    ///
+    /// ```
+    /// use ircode::{Type, parse_module};
+    ///
+    /// let mut module = parse_module("
+    /// function f(x)
+    /// 1 ─     return 1.0
+    /// end
+    /// ")?.module;
+    /// let functions = module.edit_beside("f", |module, body| {
+    ///     body.argtypes[1] = Type::FLOAT64;
+    ///     module.functions().len()
+    /// });
+    /// assert_eq!(functions, Some(1));
+    /// assert_eq!(module.functions()[0].body.argtypes[1], Type::FLOAT64);
+    /// # Ok::<(), ircode::TextError>(())
+    /// ```
+    pub fn edit_beside<R>(&mut self, name: &str, edit: impl FnOnce(&mut Module<F>, &mut F) -> R) -> Option<R>
+    where
+        F: Default,
+    {
+        let mut body = std::mem::take(self.body_mut(name)?);
+        let result = catch_unwind(AssertUnwindSafe(|| edit(self, &mut body)));
+        if let Some(place) = self.body_mut(name) {
+            *place = body;
+        }
+        Some(result.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
     /// Adds a function.

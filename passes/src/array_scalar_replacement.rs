@@ -39,13 +39,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let mut slots: SecondaryMap<InstId, ()> = SecondaryMap::new();
     let result = arrays.iter().try_for_each(|array| replace(bb, array, &mut slots));
     result.map_err(|error| PassError::because(NAME, context.function, error))?;
-    bb.remove_unreachable_blocks();
-    let left = slots.iter().filter(|(slot, ())| bb.block_of(*slot).is_some()).count();
-    if mem2reg::promote(bb, context.module, |slot| slots.contains_key(slot)) < left {
-        *bb = before;
-        return Ok(false);
-    }
-    Ok(true)
+    Ok(mem2reg::promote_all(bb, context.module, &slots, before))
 }
 
 /// An array whose elements can be variables.

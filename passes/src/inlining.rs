@@ -52,11 +52,8 @@ pub(crate) fn run_up_to(module: &mut Module<BBCode>, function: Option<&Name>, la
         if function.is_some_and(|only| *only != name) {
             continue;
         }
-        let Some(mut body) = module.body_mut(&name).map(std::mem::take) else { continue };
-        changed |= calls.inline_into(module, caller, &mut body, &mut left);
-        if let Some(place) = module.body_mut(&name) {
-            *place = body;
-        }
+        let inlined = module.edit_beside(&name, |module, body| calls.inline_into(module, caller, body, &mut left));
+        changed |= inlined.unwrap_or(false);
     }
     Ok(changed)
 }

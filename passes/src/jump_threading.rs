@@ -51,18 +51,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     for block in candidates {
         changed |= threader.thread(bb, block).unwrap_or(false);
     }
-    if !changed {
-        return Ok(false);
-    }
-    bb.remove_unreachable_blocks();
-    let slots = threader.slots;
-    let left = slots.iter().filter(|(slot, ())| bb.block_of(*slot).is_some()).count();
-    if mem2reg::promote(bb, context.module, |slot| slots.contains_key(slot)) < left {
-        // What is undefined on all ways to a use that nothing reaches is no value.
-        *bb = before;
-        return Ok(false);
-    }
-    Ok(true)
+    Ok(changed && mem2reg::promote_all(bb, context.module, &threader.slots, before))
 }
 
 /// The blocks that can be gone around, in reverse postorder.

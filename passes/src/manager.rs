@@ -1,6 +1,5 @@
 //! Running passes: which there are, in which order, checked and watched.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
 
 use bbcode::BBCode;
@@ -431,16 +430,8 @@ pub fn run_on_function(
     name: &Name,
     run: impl FnOnce(&mut BBCode, &Context<'_>) -> PassResult,
 ) -> PassResult {
-    let Some(body) = module.body_mut(name) else { return Ok(false) };
-    let mut body = std::mem::take(body);
-    let context = Context { module, function: name };
-    // The module has the function again, whatever becomes of the pass.
-    let result = catch_unwind(AssertUnwindSafe(|| run(&mut body, &context)));
-    if let Some(place) = module.body_mut(name) {
-        *place = body;
-    }
-    let result = result.unwrap_or_else(|panic| resume_unwind(panic));
-    result.map_err(|error| error.or_of(PassError::EDIT, name))
+    let result = module.edit_beside(name, |module, body| run(body, &Context { module, function: name }));
+    result.unwrap_or(Ok(false)).map_err(|error| error.or_of(PassError::EDIT, name))
 }
 
 /// Verifies a function, or all of them, and the tables. `stage` says when.
@@ -465,6 +456,8 @@ fn verify(pass: &'static str, module: &Module<BBCode>, function: Option<&Name>, 
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
     use super::*;
     use ircode::parse_module;
 

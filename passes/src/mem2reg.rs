@@ -36,9 +36,26 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     Ok(changed || promoted > 0)
 }
 
+/// Turns all of these slots into values, or puts the code back as it was `before` they were made. True if they are values.
+/// A slot stays where what it holds is undefined on all ways to a use: that is no value.
+pub(crate) fn promote_all(
+    bb: &mut BBCode,
+    module: &Module<BBCode>,
+    slots: &SecondaryMap<InstId, ()>,
+    before: BBCode,
+) -> bool {
+    bb.remove_unreachable_blocks();
+    let left = slots.iter().filter(|(slot, ())| bb.block_of(*slot).is_some()).count();
+    let promoted = promote(bb, module, |slot| slots.contains_key(slot)) == left;
+    if !promoted {
+        *bb = before;
+    }
+    promoted
+}
+
 /// Turns those slots into values that are wanted and of which that can be done, and tells how many these are. Every
 /// block is reachable.
-pub(crate) fn promote(bb: &mut BBCode, module: &Module<BBCode>, wanted: impl Fn(InstId) -> bool) -> usize {
+fn promote(bb: &mut BBCode, module: &Module<BBCode>, wanted: impl Fn(InstId) -> bool) -> usize {
     let slots = Slots::find(bb, module, wanted);
     if slots.accesses.is_empty() {
         return 0;

@@ -26,8 +26,9 @@ impl Differences {
     }
 }
 
-fn tolerance(single: bool) -> f64 {
-    if single { 1e-2 } else { 1e-5 }
+/// How far off differences may be, where floats of less than 64 bits are computed with, or only `Float64`s.
+pub(super) fn tolerance(small: bool) -> f64 {
+    if small { 1e-2 } else { 1e-5 }
 }
 
 /// Compares a gradient of numbers with central differences of several steps; for each argument that step counts which

@@ -108,7 +108,9 @@ impl<'s> Subject<'s> {
         let (Some(closed), Some(function)) = (module.function(&names.vjp), module.function(name)) else {
             return Ok(None);
         };
-        let types = closed.body.argtypes.get(1..closed.body.argtypes.len() - 1).unwrap_or_default().to_vec();
+        // Between `_1` and the seed.
+        let [_, types @ .., _] = closed.body.argtypes.as_slice() else { return Ok(None) };
+        let types = types.to_vec();
         let result = match &closed.result {
             Type::Tuple(elements) => elements.first().cloned().unwrap_or(Type::Any),
             _ => Type::Any,

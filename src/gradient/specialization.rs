@@ -21,12 +21,12 @@ pub(crate) fn specialize(module: &mut Module<BBCode>, name: &Name, types: &[Type
     let is_open = declared.iter().any(|ty| ty.is_unknown() || matches!(ty, Type::Named(_)));
     let original = is_open.then(|| function.body.clone());
     loop {
-        let Some(mut body) = module.body_mut(name).map(std::mem::take) else { return Ok(()) };
-        let result = infer_types::specialize(&mut body, &passes::Context { module, function: name }, &types);
-        if let Some(place) = module.body_mut(name) {
-            *place = body;
+        let specialized = module.edit_beside(name, |module, body| {
+            infer_types::specialize(body, &passes::Context { module, function: name }, &types)
+        });
+        if specialized.transpose()?.is_none() {
+            return Ok(());
         }
-        result?;
         let Some(original) = &original else { break };
         let kept = called_with_others(module, name, &declared, &types);
         if kept.is_empty() {

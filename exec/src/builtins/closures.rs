@@ -71,11 +71,7 @@ impl Runtime<'_> {
 
     /// The types of so many of the last parameters of a function.
     pub(crate) fn captured_types(&self, function: &Name, count: usize) -> Vec<Type> {
-        let parameters = self.module.parameters_of_function(function).unwrap_or_default();
-        match parameters.len().checked_sub(count) {
-            Some(rest) => parameters.into_iter().skip(rest).collect(),
-            None => vec![Type::Any; count],
-        }
+        self.module.captured_types_of(function, count).unwrap_or_else(|| vec![Type::Any; count])
     }
 
     fn is_same_function(&self, a: &Name, b: &Name) -> bool {

@@ -22,6 +22,9 @@ use crate::value::may_stand_for;
 /// Parts up to this number are held in registers; a value with more is kept in memory, as one pointer.
 const MOST_PARTS: usize = 64;
 
+/// A value takes no more than so many bytes: a part takes at most 16.
+pub(crate) const MOST_BYTES: usize = 16 * MOST_PARTS;
+
 /// Values of types that are nested deeper are the interpreter's.
 const DEEPEST: usize = 64;
 
@@ -570,7 +573,7 @@ impl Layouts {
     fn captured_types(&self, function: Option<usize>, count: usize) -> Vec<Type> {
         let Some(number) = function else { return vec![Type::Any; count] };
         let mut types = self.parameters(number);
-        types.split_off(types.len().saturating_sub(count))
+        types.len().checked_sub(count).map_or_else(|| vec![Type::Any; count], |rest| types.split_off(rest))
     }
 
     /// Where captured values lie in the cell of a closure.

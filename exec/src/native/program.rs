@@ -26,10 +26,10 @@ use super::function::Refusal;
 use super::function::decided::with_decided_branches;
 use super::function::named_edges::with_named_edges;
 use super::function::sites::What;
-use super::runtime::context::{Context, TRACE_ENDS};
+use super::runtime::context::Context;
 use crate::error::{Place, RunError, RunErrorKind, shown_trace};
 use crate::limits::Limits;
-use crate::machine::{Fault, place};
+use crate::machine::{Fault, TRACE_ENDS, place};
 use crate::value::{Value, known_isa};
 use marshal::{Refused, are_assigned};
 

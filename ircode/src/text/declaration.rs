@@ -483,7 +483,7 @@ fn write_declaration(out: &mut dyn Write, declaration: &Declaration) -> fmt::Res
         Declaration::Differentiability(witness) => {
             out.write_str("differentiability witness ")?;
             write_function_name(out, &witness.function)?;
-            write_numbers(out, " wrt", &witness.with_respect_to)?;
+            write_with_respect_to(out, &witness.with_respect_to)?;
             writeln!(out)?;
             for kind in [DerivativeKind::Jvp, DerivativeKind::Vjp] {
                 if let Some(derivative) = witness.derivative(kind) {
@@ -561,7 +561,7 @@ fn write_entries(out: &mut dyn Write, entries: &Entries, keyword: &str) -> fmt::
         write!(out, "    {keyword}{}", entry.name)?;
         if let Some(DerivativeKey { kind, with_respect_to }) = &entry.derivative {
             write!(out, " {}", kind.name())?;
-            write_numbers(out, " wrt", with_respect_to)?;
+            write_with_respect_to(out, with_respect_to)?;
         }
         out.write_str(" => ")?;
         write_function_name(out, &entry.function)?;
@@ -575,8 +575,8 @@ fn write_entries(out: &mut dyn Write, entries: &Entries, keyword: &str) -> fmt::
     Ok(())
 }
 
-/// Writes a keyword and numbers of parameters; nothing if there are none.
-fn write_numbers(out: &mut dyn Write, keyword: &str, numbers: &[u32]) -> fmt::Result {
-    out.write_str(if numbers.is_empty() { "" } else { keyword })?;
+/// Writes with respect to which parameters something is the derivative; nothing if there are none.
+fn write_with_respect_to(out: &mut dyn Write, numbers: &[u32]) -> fmt::Result {
+    out.write_str(if numbers.is_empty() { "" } else { " wrt" })?;
     numbers.iter().try_for_each(|number| write!(out, " {number}"))
 }

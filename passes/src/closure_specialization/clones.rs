@@ -87,11 +87,10 @@ pub(super) fn specialized(
     let entry = bb.entry();
     for ((index, way), operand) in ways.iter().enumerate().zip(operands) {
         let (Way::Closure { captured, .. }, Some(operand)) = (way, operand) else { continue };
-        let types = module.parameters_of(operand).unwrap_or_default();
-        let types = types.get(types.len().saturating_sub(*captured)..).unwrap_or_default();
+        let types = module.captured_types(operand, *captured).unwrap_or_default();
         let mut call = vec![operand.clone()];
         for ty in types {
-            argtypes.push(ty.clone());
+            argtypes.push(ty);
             parameters.push(None);
             call.push(last_argument(&argtypes));
         }

@@ -168,7 +168,7 @@ impl<'m> Specializer<'m> {
                 made.insert(id, Closure { operand: closure.function, target, captured: closure.captured });
             }
         }
-        let recast = self.recast(function, &caller_name, &numbers)?;
+        let recast = self.recast(function, &caller_name)?;
         if changed || recast {
             run_on_function(self.module, &caller_name, dead_code::run)?;
             self.report.changed = true;
@@ -347,7 +347,7 @@ impl<'m> Specializer<'m> {
     }
 
     /// Specialises the enums and stacks that a function makes.
-    fn recast(&mut self, function: usize, name: &Name, numbers: &Numbers) -> Result<bool, PassError> {
+    fn recast(&mut self, function: usize, name: &Name) -> Result<bool, PassError> {
         let Some(body) = self.module.functions().get(function).map(|function| &function.body) else { return Ok(false) };
         if !body.all_insts().any(|(_, inst)| makes_thing(self.module, &inst.stmt)) {
             return Ok(false);
@@ -362,7 +362,7 @@ impl<'m> Specializer<'m> {
         if things.is_empty() {
             return Ok(false);
         }
-        self.declare(&things, name, numbers);
+        self.declare(&things, name);
         let mut targets: Vec<(usize, Vec<Shape>, bool)> = vec![(function, Vec::new(), true)];
         for (callee, shapes) in demands {
             let key = (callee, ways(&shapes));
@@ -383,25 +383,20 @@ impl<'m> Specializer<'m> {
         let nothing = SecondaryMap::new();
         for (target, shapes, makes) in targets {
             let target_name = report::name(self.module, target);
-            let Some(mut body) = self.module.body_mut(&target_name).map(std::mem::take) else { continue };
             let stacks = if makes { &found.stacks } else { &nothing };
-            let (things, enums) = (&self.things, &found.enums);
-            let known = Known { module: self.module, things, enums, stacks, asked: &self.asked };
+            let (things, enums, asked, clones) = (&self.things, &found.enums, &self.asked, &self.clones);
             let arguments = std::iter::once(Shape::Plain).chain(shapes).collect();
-            let flow = Flow::find(known, &body, arguments);
-            let rewriter = Rewriter { module: self.module, things: &self.things, clones: &self.clones, flow };
-            let result = rewriter.rewrite(&mut body);
-            if let Some(place) = self.module.body_mut(&target_name) {
-                *place = body;
-            }
-            result.map_err(|error| PassError::because(NAME, &target_name, error))?;
+            let rewritten = self.module.edit_beside(&target_name, |module, body| {
+                let flow = Flow::find(Known { module, things, enums, stacks, asked }, body, arguments);
+                Rewriter { module, things, clones, flow }.rewrite(body)
+            });
+            rewritten.transpose().map_err(|error| PassError::because(NAME, &target_name, error))?;
         }
         Ok(true)
     }
 
     /// Declares the specialised enums.
-    fn declare(&mut self, things: &[usize], function: &Name, numbers: &Numbers) {
-        let _ = numbers;
+    fn declare(&mut self, things: &[usize], function: &Name) {
         let module = &*self.module;
         let mut named: Vec<(usize, Name)> = Vec::new();
         for &thing in things {

@@ -212,9 +212,10 @@ impl Things {
                 None => Some(ty.clone()),
             },
             Shape::Closure(made) => {
-                let types = module.parameters_of(&made.operand).unwrap_or_default();
-                let types = types.get(types.len().saturating_sub(made.captured.len())..).unwrap_or_default();
-                one_of(made.captured.iter().zip(types).filter_map(|(shape, ty)| self.left(module, shape, ty)).collect())
+                let types = module.captured_types(&made.operand, made.captured.len()).unwrap_or_default();
+                one_of(
+                    made.captured.iter().zip(&types).filter_map(|(shape, ty)| self.left(module, shape, ty)).collect(),
+                )
             }
             Shape::Tuple(parts) => {
                 let Type::Tuple(types) = ty else { return Some(ty.clone()) };

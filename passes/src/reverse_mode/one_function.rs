@@ -63,10 +63,8 @@ pub(super) fn run(
     called_once: &[Name],
     savings: Savings,
 ) -> Result<(), PassError> {
-    let Some(mut body) = module.body_mut(function).map(std::mem::take) else { return Ok(()) };
-    inline_all(module, &mut body, made, called_once);
-    if let Some(place) = module.body_mut(function) {
-        *place = body;
+    if module.edit_beside(function, |module, body| inline_all(module, body, made, called_once)).is_none() {
+        return Ok(());
     }
     for pass in CLEAN_UP {
         run_on_function(module, function, *pass)?;

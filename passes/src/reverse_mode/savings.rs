@@ -67,11 +67,19 @@ impl Savings {
     /// No technique.
     #[must_use]
     pub fn none() -> Self {
-        let mut savings = Savings::default();
-        for (_, field) in TECHNIQUES {
-            *field(&mut savings) = false;
+        Savings {
+            jump_threading: false,
+            unrolling: false,
+            scalar_promotion: false,
+            conditions: false,
+            trip_counts: false,
+            induction_variables: false,
+            one_function: false,
+            independent_rounds: false,
+            recompute: false,
+            loop_invariants: false,
+            contents: false,
         }
-        savings
     }
 
     /// The names of all techniques, in a fixed order: that in which `grad --stats` turns on one after the other.
@@ -101,18 +109,10 @@ impl Savings {
 
 impl Default for Savings {
     fn default() -> Self {
-        Savings {
-            jump_threading: true,
-            unrolling: true,
-            scalar_promotion: true,
-            conditions: true,
-            trip_counts: true,
-            induction_variables: true,
-            one_function: true,
-            independent_rounds: true,
-            recompute: true,
-            loop_invariants: true,
-            contents: true,
+        let mut savings = Savings::none();
+        for (_, field) in TECHNIQUES {
+            *field(&mut savings) = true;
         }
+        savings
     }
 }

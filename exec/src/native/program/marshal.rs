@@ -12,7 +12,7 @@ use ircode::{Scalar, ScalarType, Type};
 
 use crate::error::RunErrorKind;
 use crate::machine::Fault;
-use crate::native::layout::{Layout, Layouts, Shape, array};
+use crate::native::layout::{Layout, Layouts, MOST_BYTES, Shape, array};
 use crate::native::runtime::context::Context;
 use crate::native::values::unions::first_part;
 use crate::prepare::struct_info;
@@ -218,7 +218,7 @@ impl Context {
         field: &Arc<Layout>,
         address: u64,
     ) -> Result<Value> {
-        let mut copy = [0u8; 16 * 64];
+        let mut copy = [0u8; MOST_BYTES];
         for (index, part) in field.parts.iter().enumerate() {
             let (Some(from), Some(to)) = (whole.offsets.get(first + index), field.offsets.get(index)) else {
                 return refused("a layout that does not fit its fields");
@@ -248,8 +248,11 @@ impl Context {
         value: &Value,
         address: u64,
     ) -> Result<()> {
-        let mut copy = [0u8; 16 * 64];
-        // SAFETY: a value has at most 64 parts of at most 16 bytes.
+        let mut copy = [0u8; MOST_BYTES];
+        if field.size as usize > copy.len() {
+            return refused("a value of too many parts");
+        }
+        // SAFETY: the copy has as many bytes as a value of the layout takes.
         unsafe { self.store(layouts, field, value, copy.as_mut_ptr() as u64)? };
         for (index, piece) in field.parts.iter().enumerate() {
             let (Some(to), Some(from)) = (whole.offsets.get(first + index), field.offsets.get(index)) else {

@@ -12,6 +12,7 @@ use super::memory::Memory;
 use crate::builtins::Runtime;
 use crate::error::{Place, RunErrorKind};
 use crate::limits::Limits;
+use crate::machine::TRACE_ENDS;
 use crate::machine::{Fault, Machine};
 use crate::native::arrays::resized::Resized;
 use crate::native::compiler::Entry;
@@ -23,9 +24,6 @@ use crate::native::values::constants::Constants;
 use crate::native::values::globals::Global;
 use crate::object::Meter;
 use crate::value::Value;
-
-/// Calls in a chain that are kept for an error, at each end.
-pub(crate) const TRACE_ENDS: usize = 8;
 
 /// The stack of recursions that go deep. Memory that is not used costs nothing.
 const RECURSIVE_STACK: usize = 256 << 20;
@@ -53,8 +51,7 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
 }
 
-/// What a call works with. Machine code knows where the first fields lie.
-#[repr(C)]
+/// What a call works with. Machine code reads and writes the fields that [`offset`] names.
 pub(crate) struct Context {
     /// How deep recursive functions have called one another.
     depth: u64,
@@ -103,12 +100,16 @@ pub(crate) struct Context {
 
 /// Where machine code finds the fields.
 pub(crate) mod offset {
-    pub(crate) const DEPTH: i32 = 0;
-    pub(crate) const DEPTH_LIMIT: i32 = 8;
-    pub(crate) const STACK_LIMIT: i32 = 16;
-    pub(crate) const CAUGHT: i32 = 24;
-    pub(crate) const POSITION: i32 = 32;
-    pub(crate) const GLOBALS: i32 = 32 + size_of::<crate::native::runtime::memory::Memory>() as i32;
+    use std::mem::offset_of;
+
+    use super::Context;
+
+    pub(crate) const DEPTH: i32 = offset_of!(Context, depth) as i32;
+    pub(crate) const DEPTH_LIMIT: i32 = offset_of!(Context, depth_limit) as i32;
+    pub(crate) const STACK_LIMIT: i32 = offset_of!(Context, stack_limit) as i32;
+    pub(crate) const CAUGHT: i32 = offset_of!(Context, caught) as i32;
+    pub(crate) const POSITION: i32 = offset_of!(Context, memory.position) as i32;
+    pub(crate) const GLOBALS: i32 = offset_of!(Context, globals) as i32;
 }
 
 impl std::fmt::Debug for Context {
@@ -380,20 +381,5 @@ fn lowest(need: usize) -> u64 {
 impl Drop for Context {
     fn drop(&mut self) {
         self.clear();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_code_finds_the_fields() {
-        assert_eq!(std::mem::offset_of!(Context, depth), offset::DEPTH as usize);
-        assert_eq!(std::mem::offset_of!(Context, depth_limit), offset::DEPTH_LIMIT as usize);
-        assert_eq!(std::mem::offset_of!(Context, stack_limit), offset::STACK_LIMIT as usize);
-        assert_eq!(std::mem::offset_of!(Context, caught), offset::CAUGHT as usize);
-        assert_eq!(std::mem::offset_of!(Context, memory.position), offset::POSITION as usize);
-        assert_eq!(std::mem::offset_of!(Context, globals), offset::GLOBALS as usize);
     }
 }

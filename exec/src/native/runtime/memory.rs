@@ -50,9 +50,8 @@ impl Drop for Chunk {
     }
 }
 
-/// The memory of one call. Machine code knows where the first field lies.
+/// The memory of one call.
 #[derive(Debug)]
-#[repr(C)]
 pub(crate) struct Memory {
     /// Where the next object comes to lie: the number of the chunk from which is being given, and how much of it was.
     pub(crate) position: u64,

@@ -15,7 +15,7 @@ pub(super) fn check(data: &[u8]) -> Checked {
     let json = mutated(data, &|module| to_json(module).unwrap_or_default());
     let _ = from_json::<BBCode>(&json);
     let Ok(module) = from_json::<IRCode>(&json) else { return Ok(()) };
-    read_again(&module)?;
+    read_again(&module, &bbkit::Ways::default())?;
     let again = from_json::<IRCode>(&to_json(&module).unwrap_or_default());
     match again {
         Ok(again) if again == module => Ok(()),

@@ -16,13 +16,13 @@ pub(super) fn check(data: &[u8]) -> Checked {
     let print = |module: &Module<IRCode>| print_module(module, Style::Bbkit);
     let text = mutated(data, &|module| print(module));
     let Ok(parsed) = parse_module(&text) else { return Ok(()) };
-    read_again(&parsed.module)
+    read_again(&parsed.module, &bbkit::Ways::default())
 }
 
 /// What was read and is valid obeys laws 1 to 3, but for Julia's text: it has no way to write every name.
-pub(super) fn read_again(module: &Module<IRCode>) -> Checked {
+pub(super) fn read_again(module: &Module<IRCode>, ways: &bbkit::Ways) -> Checked {
     for function in module.functions().iter().filter(|function| function.body.verify().is_ok()) {
-        let mismatches = bbkit::Ways::default().check(function);
+        let mismatches = ways.check(function);
         let exact = |way: &str| !way.starts_with("text (") || way == "text (bbkit)";
         if let Some(found) = mismatches.iter().find(|found| exact(found.way)) {
             return Err(broken("there and back", format!("{}: {}", found.way, found.problem)));
@@ -58,4 +58,18 @@ pub(super) fn mutated(data: &[u8], write: &dyn Fn(&Module<IRCode>) -> String) ->
         }
     }
     text.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_that_is_written_wrong_is_caught() {
+        let text = "function f(x::Float64)::Float64\n1 ─ %1 = Base.add_float(x, 1.0)::Float64\n└── return %1\nend\n";
+        let module = parse_module(text).unwrap().module;
+        read_again(&module, &bbkit::Ways::default()).unwrap();
+        let wrong = bbkit::Ways { carry: |text| text.replace("1.0", "1.5"), ..bbkit::Ways::default() };
+        read_again(&module, &wrong).unwrap_err();
+    }
 }
