@@ -40,6 +40,63 @@ const LEFT_OUT: &str = "
 4 ─      return 0
 ";
 
+/// Up to Julia 1.10 a catch block leaves the handler that caught. What is put before that changes nothing, also where
+/// that handler is in another one, which would be left instead.
+#[test]
+fn a_catch_block_leaves_its_handler_wherever_it_does_so() {
+    let original = bb("
+1 ─       enter #10
+2 ─       enter #7
+3 ─       enter #5
+4 ─       Base.throw(_2)::Union{}
+└──       unreachable
+5 ┄       $(Expr(:leave, 1))
+6 ─       Base.throw(_2)::Union{}
+└──       unreachable
+7 ┄       $(Expr(:leave, 1))
+8 ─       $(Expr(:leave, 1))
+9 ─       return 1.0
+10 ┄      $(Expr(:leave, 1))
+11 ─      return 2.0
+");
+    let argument = [Value::from(1.5)];
+    let lowered = |code: &BBCode| {
+        let mut module = Module::new();
+        module.add_function(Function::new("f", Type::Untyped, code.clone())).unwrap();
+        assert!(bbkit::passes::lower_exceptions::run(&mut module, None).unwrap());
+        module.functions()[0].body.clone()
+    };
+    assert_eq!(run(&original, &[], &argument), "1.0");
+    assert_eq!(run(&lowered(&original), &[], &argument), "1.0");
+    let catch = blocks(&original)[4];
+    let leave = original.first_inst(catch).unwrap();
+    let mut split = original.clone();
+    split.split_block(leave).unwrap();
+    let mut instrumented = original.clone();
+    let say = Stmt::call(Operand::global("Base", "println"), [7.into()]);
+    instrumented.insert_at_start(catch, NewInstruction::new(say, Type::Nothing)).unwrap();
+    for (code, says) in [(split, ""), (instrumented, "7\n")] {
+        code.verify().unwrap();
+        assert_eq!(run(&code, &[], &argument), format!("{says}1.0"));
+        assert_eq!(run(&lowered(&code), &[], &argument), format!("{says}1.0"));
+    }
+}
+
+#[test]
+fn what_takes_a_token_takes_no_other_value() {
+    let mut code = bb("
+1 ─ %1 = enter #4
+2 ─      $(Expr(:leave, :(%1)))
+3 ─      return 1.0
+4 ┄      $(Expr(:pop_exception, :(%1)))::Any
+└──      return 2.0
+");
+    let all = insts(&code);
+    let refused = |by: Operand<Ids>, code: &mut BBCode| code.replace_all_uses(all[0], &by).unwrap_err();
+    assert_eq!(refused(1.into(), &mut code), EditError::NoToken { token: all[0], user: all[3] });
+    assert_eq!(code.replace_all_uses(all[0], &Operand::nothing()), Ok(2));
+}
+
 #[test]
 fn splitting_an_edge_keeps_what_other_edges_bring() {
     let mut code = bb(LEFT_OUT);

@@ -51,6 +51,14 @@ pub enum EditError {
         /// The statement that would use it.
         at: InstId,
     },
+    /// Only the token of an `enter`, or `nothing` where the `enter` is gone, can stand for the token of another.
+    #[error("{user} uses the token {token}: only the token of another `enter`, or `nothing`, can stand for it")]
+    NoToken {
+        /// The `enter`.
+        token: InstId,
+        /// The statement that uses its token.
+        user: InstId,
+    },
     /// There is no statement at this place.
     #[error("there is no statement at this place of {0}")]
     NothingHere(BlockId),

@@ -61,7 +61,8 @@ impl BBCode {
     /// # Errors
     ///
     /// [`EditError::NoSuchInst`], [`EditError::NoValue`], and [`EditError::NotAvailable`] if some use would come before
-    /// what it uses: then nothing is replaced. Whether a value is there at a use in another block is looked up in the
+    /// what it uses, [`EditError::NoToken`] if it uses the token of an `enter` and is to use something else: then nothing
+    /// is replaced. Whether a value is there at a use in another block is looked up in the
     /// dominator tree.
     pub fn replace_all_uses(&mut self, value: InstId, by: &Operand<Ids>) -> Result<usize, EditError> {
         self.store.node(value).ok_or(EditError::NoSuchInst(value))?;
@@ -92,6 +93,10 @@ impl BBCode {
         {
             // A φᶜ takes what ϒs have stored, and nothing else.
             return Err(EditError::NotAvailable { value: by.as_value().unwrap_or(value), at: user });
+        }
+        let is_token = |id| matches!(self.stmt(id), Some(Stmt::Enter(_)));
+        if is_token(value) && !by.as_value().is_some_and(is_token) && *by != Operand::nothing() {
+            return Err(EditError::NoToken { token: value, user });
         }
         let Some(new) = by.as_value() else { return self.check_operand_exists(by) };
         match self.stmt(user) {

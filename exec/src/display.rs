@@ -208,7 +208,10 @@ pub(crate) fn exception_text(value: &Value) -> String {
             format!("InexactError: {function}({ty}, {value})")
         }
         ("BoundsError", [array, index]) => {
-            format!("BoundsError: attempt to access {} at index [{index}]", summary(array))
+            // The indices of an array are a tuple; one of a tuple is a number.
+            let indices = index.as_tuple().unwrap_or(std::slice::from_ref(index));
+            let indices = indices.iter().map(Value::to_string).collect::<Vec<_>>().join(", ");
+            format!("BoundsError: attempt to access {} at index [{indices}]", summary(array))
         }
         ("MethodError", [Value::Function(function), Value::Tuple(args), _]) => {
             let types = args.0.fields.values().iter().map(|arg| format!("::{}", arg.type_of())).collect::<Vec<_>>();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use ircode::primitives::{Compute, Primitive, Scope, foreign_primitive};
 use ircode::{
-    BlockNumber, Callee, Constant, Function, Head, IRCode, InvokeNode, Module, Name, Operand, Positions, SSAValue,
-    Scalar, Stmt, Type, TypeKind, unqualified, with_element_copies,
+    BlockNumber, Callee, Constant, Function, HandlerStyle, Head, IRCode, InvokeNode, Module, Name, Operand, Positions,
+    SSAValue, Scalar, Stmt, Type, TypeKind, unqualified, with_element_copies,
 };
 
 use crate::builtins::{Runtime, builtin};
@@ -154,6 +154,7 @@ pub(crate) fn prepare(
         ir,
         runtime,
         arguments,
+        handler_style: HandlerStyle::of(ir.stmts.stmts()),
         edges: Vec::new(),
         constants: Vec::new(),
         phi_edges: PhiEdges::of(ir),
@@ -241,6 +242,7 @@ struct Preparer<'a> {
     ir: &'a IRCode,
     runtime: &'a Runtime<'a>,
     arguments: usize,
+    handler_style: HandlerStyle,
     edges: Vec<Edge>,
     constants: Vec<Value>,
     phi_edges: PhiEdges,
@@ -296,7 +298,7 @@ impl Preparer<'_> {
             }
             Stmt::Enter(enter) => Op::Enter {
                 catch: enter.catch_dest.map(|catch| self.edge_to(block, catch)).transpose()?,
-                old_style: enter.catch_dest.is_some_and(|catch| catch_block_leaves(self.ir, catch)),
+                old_style: enter.catch_dest.is_some_and(|catch| catch_block_leaves(self.ir, self.handler_style, catch)),
                 next: self.edge(block, block + 1)?,
             },
             Stmt::Switch(switch) => match *switch {},
@@ -575,26 +577,15 @@ fn splatted<'o>(
     }
 }
 
-/// Up to Julia 1.10 a catch block starts by leaving the handler that caught; later, catching leaves it.
-pub(crate) fn catch_block_leaves(ir: &IRCode, catch: BlockNumber) -> bool {
-    let Some(block) = catch.index().and_then(|index| ir.cfg.blocks.get(index)) else { return false };
-    let stmts = ir.stmts.stmts().get(block.stmts.clone()).unwrap_or_default();
-    let mut stmts = stmts.iter().skip_while(|stmt| matches!(stmt, Stmt::PhiC(_) | Stmt::Phi(_)) || stmt.is_nothing());
-    matches!(stmts.next(), Some(Stmt::Expr(expr)) if expr.head == Head::Leave
-        && matches!(expr.args.first(), Some(Operand::Constant(Constant::Scalar(_)))))
+/// Whether a catch block has to leave the handler that caught.
+pub(crate) fn catch_block_leaves(ir: &IRCode, style: HandlerStyle, catch: BlockNumber) -> bool {
+    let block = catch.index().and_then(|index| ir.cfg.blocks.get(index));
+    block.is_some_and(|block| style.catch_block_leaves(ir.stmts.stmts().get(block.stmts.clone()).unwrap_or_default()))
 }
 
 /// How many handlers a `leave` of these operands leaves.
 pub(crate) fn left_handlers(ir: &IRCode, args: &[Operand<Positions>]) -> usize {
-    // A token whose enter was removed is `nothing`.
-    let is_token = |operand: &&Operand<Positions>| {
-        let stmt = operand.as_value().and_then(|value: SSAValue| ir.stmt(value));
-        stmt.is_some_and(|stmt| matches!(stmt, Stmt::Enter(_)))
-    };
-    match args.first() {
-        Some(Operand::Constant(Constant::Scalar(count))) => usize::try_from(count.to_i128()).unwrap_or(0),
-        _ => args.iter().filter(is_token).count(),
-    }
+    ircode::left_handlers(args, |value: SSAValue| ir.stmt(value))
 }
 
 /// What a foreign function is called in an error.

@@ -112,7 +112,7 @@ impl From<[i32; 3]> for LineInfo {
 
 /// A [`LineInfo`] as it stands in JSON.
 #[derive(Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected the number of a line, or three numbers, of 32 bits each")]
 enum LineForm {
     Line(i32),
     Triple([i32; 3]),

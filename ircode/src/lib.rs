@@ -16,6 +16,7 @@ mod extensions;
 mod fields;
 mod globals;
 pub mod graph;
+mod handlers;
 mod head;
 mod instruction;
 mod isa;
@@ -56,6 +57,7 @@ pub use element_copies::{Replacement, addresses_copied, element_copies, with_ele
 pub use extensions::{ExtensionError, Extensions};
 pub use fields::{Field, arrays_may_have, field_position};
 pub use globals::{GlobalConstant, GlobalConstantError, GlobalPart, GlobalValue};
+pub use handlers::{HandlerStyle, left_handlers};
 pub use head::{HEADS, Head, HeadProperties};
 pub use instruction::{CallInfo, DebugInfo, Instruction, LineInfo, LineInfoNode, NewInstruction, Origin};
 pub use json::{JsonError, from_json, to_json};

@@ -107,9 +107,10 @@ impl Type {
     /// `Float64`.
     pub const FLOAT64: Type = Type::Scalar(ScalarType::Float64);
 
-    /// `Tuple{…}` of these types.
+    /// `Tuple{…}` of these types. Of one that is not known it is `Any`, as there is no way to write that inside of a type.
     pub fn tuple(elements: impl IntoIterator<Item = Type>) -> Type {
-        Type::Tuple(Arc::new(elements.into_iter().collect()))
+        let known = |ty: Type| if ty == Type::Untyped { Type::Any } else { ty };
+        Type::Tuple(Arc::new(elements.into_iter().map(known).collect()))
     }
 
     /// `Array{element, rank}`.

@@ -570,6 +570,10 @@ mod tests {
                 "must take the 1 argument of `sin`, its result, the seed, but has 1 parameter",
             ),
             ("function sin_jvp(x::T, y::T, out::T, dx::T, dy::T)::T\n1 ─ return dx\nend", "not take 2 operands"),
+            (
+                "function sin_vjp(x, out, seed)\n1 ─ %1 = tuple(seed)\n└── return %1\nend",
+                "its parameter _2 (`x`) needs a type",
+            ),
         ] {
             let error = table.add("bad.ir", text).unwrap_err();
             assert!(error.to_string().contains(problem), "{error}");

@@ -20,8 +20,8 @@ pub const NAME: &str = "unknown-calls";
 /// derivative learns at once what is missing. In functions that catch errors, and in listings that do not say their own
 /// name, which may be the one that is called, everything stays, too.
 ///
-/// So does a call of arithmetic, or of a function of arrays, on what is `nothing` where it stands: Julia has no such
-/// methods. Its compiler writes such calls where it has asked whether a value is of another type.
+/// So does a call of arithmetic, or of a function of arrays, or of a field, on what is `nothing` where it stands: Julia
+/// has no such methods, and no such fields. Its compiler writes such calls where it has asked whether a value is of another type.
 ///
 /// Foreign functions that copy elements are known to [`copy_elements`], which this does first.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
@@ -87,6 +87,7 @@ fn is_unknown(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
 fn without_method_for_nothing<'s>(module: &Module<BBCode>, stmt: &'s Stmt<Ids>) -> Option<&'s [Operand<Ids>]> {
     const ON_NUMBERS: &[&str] = &["+", "-", "*", "/", "^", "<", "<=", ">", ">=", "min", "max", "abs"];
     const ON_ARRAYS: &[&str] = &["getindex", "setindex!", "length", "sum", "dot", "maximum", "minimum"];
+    const ON_FIELDS: &[&str] = &["getfield", "getproperty", "setfield!", "setproperty!"];
     let (primitive, args) = module.primitive_call(stmt)?;
     // The program may have such a method.
     let methods = module.methods(primitive.name).iter().filter_map(|&method| module.functions().get(method));
@@ -98,7 +99,7 @@ fn without_method_for_nothing<'s>(module: &Module<BBCode>, stmt: &'s Stmt<Ids>) 
     }
     match primitive.name {
         name if ON_NUMBERS.contains(&name) => Some(args),
-        name if ON_ARRAYS.contains(&name) => args.get(..1),
+        name if ON_ARRAYS.contains(&name) || ON_FIELDS.contains(&name) => args.get(..1),
         _ => None,
     }
 }

@@ -24,15 +24,9 @@ pub(super) fn array(value: &Value) -> Result<&ArrayRef> {
 /// The place of an element: one index counts in memory order, several count one a dimension.
 fn offset(runtime: &Runtime<'_>, array: &ArrayRef, indices: &[Value]) -> Result<usize> {
     let dims = array.0.dims.borrow();
-    let out_of_bounds = |runtime: &Runtime<'_>| {
-        let indices = match indices {
-            [one] => Ok(one.clone()),
-            several => runtime.tuple(several.to_vec()),
-        };
-        match indices {
-            Ok(indices) => runtime.exception("BoundsError", &["a", "i"], vec![Value::Array(array.clone()), indices]),
-            Err(fault) => fault,
-        }
+    let out_of_bounds = |runtime: &Runtime<'_>| match runtime.tuple(indices.to_vec()) {
+        Ok(indices) => runtime.exception("BoundsError", &["a", "i"], vec![Value::Array(array.clone()), indices]),
+        Err(fault) => fault,
     };
     let length = array.length();
     if let [only] = indices {

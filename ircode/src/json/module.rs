@@ -114,8 +114,9 @@ fn read_module<F: Dump, R: Read>(mut reader: DumpReader<R>) -> Result<Module<F>,
     Ok(module)
 }
 
-/// Why JSON cannot be read, with the place where there is one.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// Why JSON cannot be read, with the place where there is one. `{:?}` shows it as `{}` does: that is what a `main` prints
+/// that returns it.
+#[derive(Clone, PartialEq, Eq)]
 pub struct JsonError {
     /// What is wrong, and where in the source.
     pub diagnostic: Box<Diagnostic>,
@@ -152,6 +153,12 @@ impl JsonError {
 impl std::fmt::Display for JsonError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.render(None))
+    }
+}
+
+impl std::fmt::Debug for JsonError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self}")
     }
 }
 

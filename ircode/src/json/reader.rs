@@ -258,7 +258,14 @@ fn parse<'a, T: Deserialize<'a>>(piece: &'a [u8], line: usize, offset: usize) ->
         let at = (line_start + error.column().saturating_sub(1)).min(piece.len());
         let message = error.to_string();
         // The place is shown, so its numbers need not be told too.
-        let message = message.split(" at line ").next().unwrap_or(&message).to_string();
+        let message = match message.split(" at line ").next().unwrap_or(&message) {
+            // That is all that serde_json says of a kind, as of an operand, that is no object, or one of several members.
+            "expected value" => {
+                "expected a value; one of several kinds is an object with one member, named after the kind"
+            }
+            message => message,
+        }
+        .to_string();
         Fault { piece, at, message, line, offset }.error()
     })
 }
@@ -546,6 +553,12 @@ end
         ] {
             let error = read(text).map(|functions| functions.len()).unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");
+        }
+        let text = to_json(&module()).unwrap();
+        assert!(text.contains("{\"arg\":2}"), "{text}");
+        for wrong in ["7", "{}", "{\"arg\":2,\"ssa\":1}"] {
+            let error = read(&text.replace("{\"arg\":2}", wrong)).unwrap_err().to_string();
+            assert!(error.contains("an object with one member, named after the kind"), "{wrong}: {error}");
         }
     }
 }

@@ -58,8 +58,8 @@ pub struct SourceMap {
     pub has_numbers: bool,
 }
 
-/// Errors in a text, with the text.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// Errors in a text, with the text. `{:?}` shows it as `{}` does: that is what a `main` prints that returns it.
+#[derive(Clone, PartialEq, Eq)]
 pub struct TextError {
     /// The errors, in the order in which they stand; never empty.
     pub diagnostics: Vec<Diagnostic>,
@@ -70,6 +70,12 @@ pub struct TextError {
 impl std::fmt::Display for TextError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(render(&self.source, None, &self.diagnostics).trim_end())
+    }
+}
+
+impl std::fmt::Debug for TextError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self}")
     }
 }
 

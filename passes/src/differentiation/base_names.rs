@@ -45,11 +45,14 @@ fn is_separator(c: char) -> bool {
 }
 
 /// What the names of the derivatives of a function begin with, where no other function takes that: see [`BaseNames`].
+/// Types are called so, too, whose names cannot be quoted.
 pub(crate) fn base_name(function: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '!');
     match method_of(function) {
         _ if function.is_empty() => "listing".into(),
         Some(of) => plain_name(function, of),
-        None => function.to_string(),
+        None if function.chars().all(is_plain) && !function.starts_with(|c: char| c.is_numeric()) => function.into(),
+        None => plain_name(function, function),
     }
 }
 
@@ -117,6 +120,11 @@ mod tests {
             ("f(::Val{-1})", "f_Val_minus_1"),
             ("(::var\"#1#2\"{Int64})(::Float64)", "var_1_2_Int64_Float64"),
             ("f", "f"),
+            ("Main.step!", "Main.step!"),
+            ("listing 1", "listing_1"),
+            ("f'", "f"),
+            ("a-b", "a_minus_b"),
+            ("1f", "method_1f"),
             ("", "listing"),
         ] {
             assert_eq!(base_name(function), expected, "{function}");

@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, BlockId, Ids, InstId};
 use hashbrown::HashMap;
-use ircode::{Constant, Head, Operand, Stmt};
+use ircode::{HandlerStyle, Head, Operand, Stmt, left_handlers};
 
 /// A handler that has been entered and not been left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,12 +36,13 @@ impl Regions {
     pub(super) fn of(bb: &BBCode) -> Result<Regions, BlockId> {
         let mut regions = Regions::default();
         // What is known of enters grows, too, and with it what is known behind what ends their exceptions.
-        while regions.go(bb)? {}
+        let style = HandlerStyle::of(bb.all_insts().map(|(_, inst)| &inst.stmt));
+        while regions.go(bb, style)? {}
         Ok(regions)
     }
 
     /// Goes through the blocks once. True if more may be being handled at an enter than was known before.
-    fn go(&mut self, bb: &BBCode) -> Result<bool, BlockId> {
+    fn go(&mut self, bb: &BBCode, style: HandlerStyle) -> Result<bool, BlockId> {
         let mut grown = false;
         self.blocks.clear();
         let mut work: Vec<(BlockId, Here)> = bb.entry().map(|entry| (entry, Here::default())).into_iter().collect();
@@ -64,7 +65,7 @@ impl Regions {
                         *known |= on.handled;
                         let caught = enter.catch_dest.map(|catch| {
                             let mut caught = on.clone();
-                            if catch_block_leaves(bb, catch) {
+                            if style.catch_block_leaves(bb.insts(catch).map(|(_, inst)| &inst.stmt)) {
                                 caught.entered.push(Entered::Idle);
                             }
                             caught.handled = true;
@@ -77,7 +78,8 @@ impl Regions {
                         if !ends {
                             return Err(block);
                         }
-                        on.entered.truncate(on.entered.len().saturating_sub(left(bb, &expr.args)));
+                        let left = left_handlers(&expr.args, |value: InstId| bb.stmt(value));
+                        on.entered.truncate(on.entered.len().saturating_sub(left));
                     }
                     Stmt::Expr(expr) if expr.head == Head::PopException => self.pop(&mut on.handled, &expr.args),
                     _ => {}
@@ -136,24 +138,4 @@ impl Regions {
 /// The statement that entered the handler of the exception that ends with a `pop_exception` of these operands.
 pub(super) fn ended(args: &[Operand<Ids>]) -> Option<InstId> {
     args.first().and_then(Operand::as_value)
-}
-
-/// Whether a catch block starts by leaving its handler, as it does up to Julia 1.10.
-fn catch_block_leaves(bb: &BBCode, catch: BlockId) -> bool {
-    let mut insts = bb.insts(catch).map(|(_, inst)| &inst.stmt);
-    let first = insts.find(|stmt| !(matches!(stmt, Stmt::PhiC(_) | Stmt::Phi(_)) || stmt.is_nothing()));
-    matches!(first, Some(Stmt::Expr(expr)) if expr.head == Head::Leave
-        && matches!(expr.args.first(), Some(Operand::Constant(Constant::Scalar(_)))))
-}
-
-/// How many handlers a `leave` of these operands leaves.
-fn left(bb: &BBCode, args: &[Operand<Ids>]) -> usize {
-    // A token whose enter was removed is `nothing`.
-    let is_token = |operand: &&Operand<Ids>| {
-        operand.as_value().and_then(|value| bb.stmt(value)).is_some_and(|stmt| matches!(stmt, Stmt::Enter(_)))
-    };
-    match args.first() {
-        Some(Operand::Constant(Constant::Scalar(count))) => usize::try_from(count.to_i128()).unwrap_or(0),
-        _ => args.iter().filter(is_token).count(),
-    }
 }

@@ -89,6 +89,15 @@ pub enum RuleErrorKind {
         /// The number that follows from the parameters of the rule.
         given: usize,
     },
+    /// A parameter that is an operand of a primitive has no type.
+    #[error("its parameter _{number}{} needs a type: the rule is for operands of that type",
+        .name.as_ref().map(|name| format!(" (`{name}`)")).unwrap_or_default())]
+    Untyped {
+        /// The number, as in `_2`.
+        number: usize,
+        /// The name, if it has one.
+        name: Option<Name>,
+    },
     /// A parameter has the wrong type.
     #[error("its parameter _{number}{}, {what}, must be {}, but is {}",
         .name.as_ref().map(|name| format!(" (`{name}`)")).unwrap_or_default(), with_article(.expected), with_article(.given))]

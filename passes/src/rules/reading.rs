@@ -40,6 +40,10 @@ pub(super) fn read_rule<F: Body>(function: &Function<IRCode>, names: &Module<F>)
                 let kind = RuleErrorKind::Operands { primitive: primitive.name.into(), given: argtypes.len() };
                 return Err(kind.into());
             }
+            if let Some(index) = argtypes.iter().position(|ty| *ty == Type::Untyped) {
+                let name = function.parameters.get(index).cloned().flatten();
+                return Err(RuleErrorKind::Untyped { number: index + 2, name }.into());
+            }
             let in_place = single_block(function, names)?;
             let outputs = outputs(function, kind, argtypes.len(), names)?;
             let rule = Rule {

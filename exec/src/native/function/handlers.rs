@@ -9,7 +9,7 @@ use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder};
 use hashbrown::HashMap;
 use ircode::primitives::Primitive;
-use ircode::{EnterNode, Head, IRCode, Module, Operand, Positions, SSAValue, ScalarType, Stmt, Type};
+use ircode::{EnterNode, HandlerStyle, Head, IRCode, Module, Operand, Positions, SSAValue, ScalarType, Stmt, Type};
 
 use super::phis::{phi_type, successors};
 use super::sites::Work;
@@ -46,7 +46,12 @@ pub(crate) struct Handlers {
 }
 
 /// The handlers that are left when the last statement of a block is done: on the way on, and where the block catches.
-fn after(ir: &IRCode, block: usize, entered: &[Entered]) -> (Vec<Entered>, Option<(usize, Vec<Entered>)>) {
+fn after(
+    ir: &IRCode,
+    style: HandlerStyle,
+    block: usize,
+    entered: &[Entered],
+) -> (Vec<Entered>, Option<(usize, Vec<Entered>)>) {
     let last = ir.cfg.blocks.get(block).and_then(|block| block.stmts.clone().next_back());
     let stmt = last.and_then(|last| Some((last, ir.stmts.stmts().get(last)?)));
     let mut on = entered.to_vec();
@@ -55,7 +60,7 @@ fn after(ir: &IRCode, block: usize, entered: &[Entered]) -> (Vec<Entered>, Optio
             Some(catch) => {
                 on.push(Entered::Catching(statement));
                 let mut caught = entered.to_vec();
-                if catch_block_leaves(ir, catch) {
+                if catch_block_leaves(ir, style, catch) {
                     caught.push(Entered::Idle);
                 }
                 (on, catch.index().map(|catch| (catch, caught)))
@@ -75,6 +80,7 @@ fn after(ir: &IRCode, block: usize, entered: &[Entered]) -> (Vec<Entered>, Optio
 
 /// By block, the handlers that have been entered; as error, a block to which several ways lead with different ones.
 fn entered(ir: &IRCode) -> Result<Vec<Option<Vec<Entered>>>, usize> {
+    let style = HandlerStyle::of(ir.stmts.stmts());
     let mut found: Vec<Option<Vec<Entered>>> = vec![None; ir.cfg.blocks.len()];
     let mut work = vec![(0, Vec::new())];
     while let Some((block, entered)) = work.pop() {
@@ -84,7 +90,7 @@ fn entered(ir: &IRCode) -> Result<Vec<Option<Vec<Entered>>>, usize> {
             Some(Some(_)) => return Err(block),
             None => continue,
         }
-        let (on, caught) = after(ir, block, &entered);
+        let (on, caught) = after(ir, style, block, &entered);
         let catch = caught.as_ref().map(|(catch, _)| *catch);
         work.extend(successors(ir, block).into_iter().filter(|to| Some(*to) != catch).map(|to| (to, on.clone())));
         work.extend(caught);

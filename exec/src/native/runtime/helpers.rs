@@ -277,15 +277,11 @@ unsafe extern "C" fn fail(context: *mut Context, site: u32, operands: u64) {
                         // SAFETY: as above.
                         context.tracking(|context| context.load(layouts, array, operands))
                     });
-                    let mut indices: Vec<Value> = (1..=*indices)
+                    let indices: Vec<Value> = (1..=*indices)
                         // SAFETY: as above.
                         .map(|index| Value::from(word(operand(operands, index)) as i64))
                         .collect();
-                    let index = match indices.len() {
-                        1 => indices.pop().map_or(Ok(Value::Nothing), Ok),
-                        _ => context.runtime().tuple(indices),
-                    };
-                    match (array, index) {
+                    match (array, context.runtime().tuple(indices)) {
                         (Ok(array), Ok(index)) => exception(context, "BoundsError", &["a", "i"], vec![array, index]),
                         (Err(refused), _) => context.fault_of(refused),
                         (_, Err(fault)) => fault,
