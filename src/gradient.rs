@@ -25,6 +25,7 @@ pub(crate) use self::specialization::specialize;
 
 use self::wrt::Selected;
 use crate::engine::{Engine, EngineError, Ran, RunOptions, run};
+use crate::jvp::packed;
 
 /// A module keyed by ID.
 ///
@@ -420,8 +421,6 @@ pub(crate) struct Derived {
     closed: Name,
     wrt: Option<Vec<Selected>>,
     arguments: usize,
-    /// How many arguments come before those that the function collects, if it does.
-    fixed: Option<usize>,
 }
 
 impl Derived {
@@ -449,8 +448,7 @@ impl Derived {
         let closed = if vjp { names.vjp.clone() } else { names.value_and_gradient.clone() };
         let own = module.function(&function);
         let arguments = own.map_or(0, |own| own.body.argtypes.len().saturating_sub(1));
-        let fixed = own.filter(|own| own.varargs).map(|_| arguments.saturating_sub(1));
-        Ok(Derived { module: into_ircode(module)?, derivative, function, closed, wrt, arguments, fixed })
+        Ok(Derived { module: into_ircode(module)?, derivative, function, closed, wrt, arguments })
     }
 
     /// The type of what the function returns; `None` if it never does.
@@ -461,18 +459,14 @@ impl Derived {
         }
     }
 
-    /// What the closed function takes: what the function collects is a tuple.
+    /// What the closed function takes.
     fn operands(
         &self,
         machine: &Machine<'_>,
         args: &[Value],
         seed: Option<Value>,
     ) -> Result<Vec<Value>, GradientError> {
-        let (own, collected) = args.split_at(self.fixed.unwrap_or(args.len()).min(args.len()));
-        let mut operands = own.to_vec();
-        if self.fixed.is_some() {
-            operands.push(machine.tuple(collected.to_vec()).map_err(run_error)?);
-        }
+        let mut operands = packed(machine, &self.module, &self.function, args)?;
         operands.extend(seed);
         Ok(operands)
     }

@@ -7,6 +7,7 @@ use ircode::{CallGraph, IRCode, Module, ScalarType, Type};
 use passes::reverse_mode::DerivativeNames;
 
 use crate::gradient::{run_error, takes_back};
+use crate::jvp::packed;
 use crate::{GradientError, jvp};
 
 /// Numbers between -1 and 1, by xorshift.
@@ -116,11 +117,7 @@ impl<'s> Subject<'s> {
             _ => Type::Any,
         };
         let machine = Machine::with_limits(module, limits);
-        let mut args = machine.copies(args).map_err(run_error)?;
-        if function.varargs {
-            let collected = args.split_off(types.len().saturating_sub(1).min(args.len()));
-            args.push(machine.tuple(collected).map_err(run_error)?);
-        }
+        let args = packed(&machine, module, name, &machine.copies(args).map_err(run_error)?)?;
         let zeros = machine.zero_tangents(&args, &types).map_err(run_error)?;
         let mut subject = Subject {
             count: tangent_floats(&args, &zeros, &zeros).map_err(shape_error)?.len(),
