@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, Ids, InstId};
 use exec::Limits;
-use ircode::{IRCode, Module, Operand, Stmt, Style, Type, print_module};
+use ircode::{IRCode, Module, Operand, Stmt, Style, Type, parse_module, print_module};
 use kit::anything::anything;
 use kit::carriers::carriers_agree;
 use kit::compact::compact_agrees;
@@ -735,4 +735,37 @@ fn surgery_that_changes_a_name_is_caught() {
         Ok(new)
     };
     assert!(wrong_surgery(&Verbs { split_edge: &renaming, ..Verbs::default() }) > 10);
+}
+
+/// Law 3 for what derivatives are called, and for the types that they are of, whatever their function is called and
+/// declares.
+#[test]
+fn derivatives_of_functions_of_any_name_come_back() {
+    let typed = "function original(x::Float64)::Float64
+1 ─ %1 = Base.mul_float(x, x)::Float64
+│   %2 = Base.lt_float(%1, 2.0)::Bool
+└──      goto #3 if not %2
+2 ─ %4 = Base.mul_float(%1, x)::Float64
+└──      return %4
+3 ─      return %1
+end
+";
+    let untyped = "function original(x)\n1 ─ return x\nend\n";
+    let names = ["f", "my f", "a-b", "1f", "f'", "f.g h", "x\"y", "f;g", "f(x", "f{x", "f}", "+", "listing 1"];
+    for (text, name) in [typed, untyped].into_iter().flat_map(|text| names.map(|name| (text, name))) {
+        let mut module = parse_module(text).unwrap().module;
+        assert!(module.rename_function("original", name).unwrap());
+        for pass in ["reverse-mode", "linear-maps", "forward-mode", "linearization"] {
+            let mut derived = bbkit::to_bbcode(&module).unwrap();
+            match PassManager::new([passes::find_pass(pass).unwrap()]).run(&mut derived, Some(&name.into())) {
+                Err(error) => assert_eq!(text, untyped, "{pass} of `{name}`: {error}"),
+                Ok(_) => {
+                    let derived = bbkit::to_ircode(&derived).unwrap();
+                    let printed = print_module(&derived, Style::Bbkit);
+                    let read = parse_module(&printed).unwrap_or_else(|error| panic!("{pass} of `{name}`: {error}"));
+                    assert!(read.module == derived, "{pass} of `{name}`:\n{printed}");
+                }
+            }
+        }
+    }
 }

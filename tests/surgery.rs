@@ -498,3 +498,26 @@ fn blocks_that_are_removed_are_not_missed() {
     assert_eq!(run(&code, &[], &[Value::from(3)]), "-3");
     assert_eq!(code.remove_block(of[1]), Err(EditError::NoSuchBlock(of[1])));
 }
+
+/// What an outlined function returns has a type that can be written, also where nothing says of which types its values
+/// are.
+#[test]
+fn what_is_outlined_of_untyped_code_can_be_written() {
+    let mut code = bb("
+1 ─      goto #2
+2 ─ %2 = Main.f(_2)
+│   %3 = Main.g(%2)
+└──      goto #3
+3 ─ %5 = Main.h(%2, %3)
+└──      return %5
+");
+    let second = blocks(&code)[1];
+    let outlined = code.outline("part", &[second]).unwrap().function;
+    assert_eq!(outlined.result.to_string(), "Tuple{Any, Any}");
+    let mut module = Module::new();
+    module.add_function(outlined).unwrap();
+    module.add_function(Function::new("rest", Type::Untyped, code)).unwrap();
+    let module = bbkit::to_ircode(&module).unwrap();
+    let text = bbkit::ircode::print_module(&module, bbkit::ircode::Style::Bbkit);
+    assert!(bbkit::ircode::parse_module(&text).unwrap().module == module, "{text}");
+}

@@ -35,8 +35,7 @@ impl<F: Parameters> Module<F> {
         match callee {
             Callee::Function(index) => {
                 let function = self.functions().get(index).filter(|function| !function.varargs)?;
-                let known = |ty: &Type| if *ty == Type::Untyped { Type::Any } else { ty.clone() };
-                Some(function.body.argument_types().iter().skip(1).map(known).collect())
+                Some(function.body.argument_types().iter().skip(1).cloned().map(Type::or_any).collect())
             }
             Callee::Primitive(primitive) => (primitive.max_operands == Some(primitive.min_operands))
                 .then(|| vec![Type::Any; primitive.min_operands]),

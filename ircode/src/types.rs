@@ -107,10 +107,9 @@ impl Type {
     /// `Float64`.
     pub const FLOAT64: Type = Type::Scalar(ScalarType::Float64);
 
-    /// `Tuple{…}` of these types. Of one that is not known it is `Any`, as there is no way to write that inside of a type.
+    /// `Tuple{…}` of these types.
     pub fn tuple(elements: impl IntoIterator<Item = Type>) -> Type {
-        let known = |ty: Type| if ty == Type::Untyped { Type::Any } else { ty };
-        Type::Tuple(Arc::new(elements.into_iter().map(known).collect()))
+        Type::Tuple(Arc::new(elements.into_iter().collect()))
     }
 
     /// `Array{element, rank}`.
@@ -256,6 +255,12 @@ impl Type {
             ty.any_part(&mut |part| exceeds(part, depth + 1, left))
         }
         exceeds(self, 0, &mut { count })
+    }
+
+    /// The type, or `Any` if there is none: inside of other types there is no way to write that.
+    #[must_use]
+    pub fn or_any(self) -> Type {
+        if self == Type::Untyped { Type::Any } else { self }
     }
 
     /// Whether nothing is known of the values: untyped or `Any`.

@@ -183,10 +183,7 @@ impl<'m> Lowering<'m> {
             return Err(PassError::new(NAME, &"the module".into(), format!("there is no function {position}")));
         };
         let name = self.free_name(&format!("{}_or_thrown", base_name(&function.name)));
-        let result = match &function.result {
-            Type::Untyped => Type::Any,
-            ty => ty.clone(),
-        };
+        let result = function.result.clone().or_any();
         self.variants.insert(position, (name.clone(), result.clone()));
         self.wanted.push(position);
         self.added.insert(name.clone(), None);

@@ -296,7 +296,7 @@ impl BBCode {
         let result = match results.as_slice() {
             [] => Type::Nothing,
             [only] => only.clone(),
-            several => Type::tuple(several.iter().cloned()),
+            several => Type::tuple(several.iter().cloned().map(Type::or_any)),
         };
         let function = Function::new(name, result, body);
         let call = self.call_outlined(&function, &results, entered)?;
@@ -434,7 +434,9 @@ impl BBCode {
             [only] => only.clone(),
             _ => {
                 let tuple = Stmt::call(Operand::global("Core", "tuple"), returned);
-                Operand::Value(body.push(end, NewInstruction::new(tuple, Type::tuple(results.iter().cloned())))?)
+                Operand::Value(
+                    body.push(end, NewInstruction::new(tuple, Type::tuple(results.iter().cloned().map(Type::or_any))))?,
+                )
             }
         };
         body.push(end, NewInstruction::new(Stmt::ret(value), Type::Any))?;

@@ -203,7 +203,7 @@ impl Run<'_, '_> {
                     None => unknown = unknown.or_else(|| Some(open_type(arg, ty))),
                 }
             }
-            let types = || taken().map(|ty| if *ty == Type::Untyped { Type::Any } else { ty.clone() }).collect();
+            let types = || taken().cloned().map(Type::or_any).collect();
             match unknown {
                 _ if !fits => {}
                 Some(unknown) => open.push((function, types(), unknown)),

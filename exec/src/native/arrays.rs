@@ -37,11 +37,16 @@ pub(crate) struct ArrayParts {
 impl ArrayParts {
     /// Where in the header a dimension lies, counted from 0.
     fn dimension(&self, dimension: u32) -> i32 {
-        match self.rank {
-            // A vector's only dimension is its length, also where it grows.
-            1 => array::LENGTH,
-            _ => array::DIMENSIONS + 8 * dimension as i32,
-        }
+        dimension_of(self.rank, dimension)
+    }
+}
+
+/// Where in the header of an array of this rank a dimension lies, counted from 0.
+fn dimension_of(rank: u32, dimension: u32) -> i32 {
+    match rank {
+        // A vector's only dimension is its length, also where it grows.
+        1 => array::LENGTH,
+        _ => array::dimension(dimension),
     }
 }
 
@@ -127,8 +132,7 @@ impl FunctionCompiler<'_, '_> {
 
     /// A dimension of an array of this rank, counted from 0, as it is now.
     pub(crate) fn dimension_word(&mut self, header: ir::Value, rank: u32, dimension: u32) -> ir::Value {
-        let at = if rank == 1 { array::LENGTH } else { array::DIMENSIONS + 8 * dimension as i32 };
-        self.load_word(header, at)
+        self.load_word(header, dimension_of(rank, dimension))
     }
 
     /// A word of an array's header that becomes a value of the program.
@@ -371,7 +375,7 @@ impl FunctionCompiler<'_, '_> {
             ));
         };
         let length = self.append(&array, &value)?;
-        self.builder.ins().store(trusted(), length, array.header, self::array::DIMENSIONS);
+        self.builder.ins().store(trusted(), length, array.header, self::array::dimension(0));
         Ok(Some(vector.clone()))
     }
 

@@ -151,10 +151,15 @@ pub(super) mod array {
     /// The number of elements for which there is room behind [`DATA`].
     pub(crate) const CAPACITY: i32 = 16;
     /// The first dimension, followed by the others.
-    pub(crate) const DIMENSIONS: i32 = 24;
+    const DIMENSIONS: i32 = 24;
 
     /// Of a stack: the number under which it is remembered how much room it needed.
     pub(crate) const HINT: i32 = DIMENSIONS;
+
+    /// A dimension, counted from 0. A vector that grows keeps its only one in [`LENGTH`], too.
+    pub(crate) const fn dimension(number: u32) -> i32 {
+        DIMENSIONS + 8 * number as i32
+    }
 
     /// The bytes of a header.
     pub(crate) const fn size(rank: u32) -> usize {

@@ -167,7 +167,7 @@ impl<'a> Derivation<'a> {
     /// The types of what a derivative returns: the value, and its tangents.
     pub(super) fn result_types(&self, result: &Type) -> Vec<Type> {
         let tangent: Tangent = self.tangents.of(result);
-        std::iter::once(result.clone()).chain(std::iter::repeat_n(tangent.ty(), self.directions)).collect()
+        std::iter::once(result.clone().or_any()).chain(std::iter::repeat_n(tangent.ty(), self.directions)).collect()
     }
 
     /// The JVP that a witness of the module gives for what is wanted, perhaps through a thunk. It goes in one

@@ -208,7 +208,7 @@ fn generate_root(
             parameters.iter().zip(signature.wanted.iter().skip(1)).map(tangent).collect();
         of_tangents.resize(made.differential.argtypes.len().saturating_sub(1), None);
         let tangent = derivation.tangents.of(&prepared.result).ty();
-        let pair = Type::tuple([prepared.result.clone(), made.closure]);
+        let pair = Type::tuple([prepared.result.clone().or_any(), made.closure]);
         generated.functions.push(own(&names.linearized, made.linearized, parameters, pair)?);
         generated.functions.push(own(&names.differential, made.differential, of_tangents, tangent)?);
         for rule in made.rules {

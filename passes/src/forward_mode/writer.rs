@@ -27,7 +27,7 @@ impl Writer<'_> {
     }
 
     pub(super) fn tuple(&mut self, elements: Vec<Op>, types: impl IntoIterator<Item = Type>) -> Written {
-        self.call("Core", "tuple", elements, Type::tuple(types))
+        self.call("Core", "tuple", elements, Type::tuple(types.into_iter().map(Type::or_any)))
     }
 
     /// Field number `index`, counted from 0, of a tangent of this kind.

@@ -69,7 +69,7 @@ impl<'b> Emitter<'b> {
     }
 
     pub(super) fn tuple(&mut self, elements: Vec<Operand<Ids>>, types: Vec<Type>) -> Emitted {
-        self.call("Core", "tuple", elements, Type::tuple(types))
+        self.call("Core", "tuple", elements, Type::tuple(types.into_iter().map(Type::or_any)))
     }
 
     /// Field number `field`, counted from 0.

@@ -91,7 +91,7 @@ impl FunctionCompiler<'_, '_> {
     }
 
     fn set_length(&mut self, parts: &ArrayParts, length: ir::Value) {
-        for at in [array::LENGTH, array::DIMENSIONS] {
+        for at in [array::LENGTH, array::dimension(0)] {
             self.builder.ins().store(crate::native::function::trusted(), length, parts.header, at);
         }
     }

@@ -216,7 +216,7 @@ impl FunctionCompiler<'_, '_> {
         let mut offset: Option<(ir::Value, ir::Value)> = None;
         for (dimension, index) in cell.indices.iter().enumerate() {
             let Some(at) = self.index_at_start(ir, index)? else { return self.refuse("an index that changes") };
-            let size = self.header_word(&parts, array::DIMENSIONS + 8 * dimension as i32);
+            let size = self.header_word(&parts, array::dimension(dimension as u32));
             offset = Some(match offset {
                 None => (at, size),
                 Some((offset, stride)) => {

@@ -294,7 +294,7 @@ impl FunctionCompiler<'_, '_> {
             for (dimension, other) in (0..).zip(others) {
                 let Some(array) = &array else { return Ok(None) };
                 let Some(at) = self.index_at_start(ir, other)? else { return Ok(None) };
-                let size = self.header_word(array, array::DIMENSIONS + 8 * dimension);
+                let size = self.header_word(array, array::dimension(dimension));
                 let behind = stride.map_or(size, |stride| self.builder.ins().imul(stride, size));
                 let count = self.builder.ins().imul(at, behind);
                 further(self, count);

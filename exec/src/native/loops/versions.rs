@@ -421,7 +421,7 @@ impl FunctionCompiler<'_, '_> {
                 (self.header_word(&array, array::DATA), self.header_word(&array, array::LENGTH))
             }
             (Space::Dimension(dimension), Some(array)) if dimension < array.rank && array.rank > 1 => {
-                let at = array::DIMENSIONS + 8 * dimension as i32;
+                let at = array::dimension(dimension);
                 (self.header_word(&array, array::DATA), self.header_word(&array, at))
             }
             (Space::Stack, None) => match self.stack_words(&check.object) {

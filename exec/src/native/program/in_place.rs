@@ -269,7 +269,7 @@ impl Program {
             }
             let header = context.memory.take(HEADER).ok_or_else(|| self.out_of_memory())?.as_ptr();
             let mut words = [data, length as u64, length as u64, length as u64, 0, 0];
-            for (word, size) in words.iter_mut().skip(array::DIMENSIONS as usize / 8).zip(dims) {
+            for (word, size) in words.iter_mut().skip(array::dimension(0) as usize / 8).zip(dims) {
                 *word = *size as u64;
             }
             // SAFETY: there is room for as many words, and memory of a call is aligned to 16 bytes.

@@ -301,9 +301,9 @@ impl Context {
                 // SAFETY: it is an array: its header has these words.
                 let (data, length) =
                     unsafe { (word(object + array::DATA as u64), word(object + array::LENGTH as u64) as usize) };
-                let dims = (0..u64::from(*rank)).map(|dim| {
+                let dims = (0..*rank).map(|dim| {
                     // SAFETY: the header has a word for each dimension.
-                    unsafe { word(object + array::DIMENSIONS as u64 + 8 * dim) as usize }
+                    unsafe { word(object + array::dimension(dim) as u64) as usize }
                 });
                 let dims: Vec<usize> = dims.collect();
                 if let Some(other) = self.marshal.elements.get(&data).filter(|_| length > 0) {
@@ -540,7 +540,7 @@ impl Context {
                 let element = layouts.element(element);
                 // SAFETY: the header has these words, and one for each dimension.
                 unsafe {
-                    let dim = |at: usize| word(object + array::DIMENSIONS as u64 + 8 * at as u64);
+                    let dim = |at: usize| word(object + array::dimension(at as u32) as u64);
                     let is_new = word(object + array::DATA as u64) == 0;
                     if !is_new
                         && !self.shared.resized.contains(&layout.ty)
@@ -549,7 +549,7 @@ impl Context {
                         return refused("an array that becomes longer or shorter");
                     }
                     for (at, dim) in dims.iter().enumerate() {
-                        set_word(object + array::DIMENSIONS as u64 + 8 * at as u64, *dim as u64);
+                        set_word(object + array::dimension(at as u32) as u64, *dim as u64);
                     }
                     self.store_elements(layouts, &element, &elements, object)?;
                     self.marshal.met_elements(word(object + array::DATA as u64), made);

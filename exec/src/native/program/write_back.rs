@@ -49,8 +49,8 @@ impl Context {
                 // SAFETY: the object is an array that was made for this value.
                 unsafe {
                     let (data, length) = (word(object), word(object + array::LENGTH as u64) as usize);
-                    let dim = |dim: u64| word(object + array::DIMENSIONS as u64 + 8 * dim) as usize;
-                    let dims = (0..u64::from(*rank)).map(dim).collect();
+                    let dim = |dim: u32| word(object + array::dimension(dim) as u64) as usize;
+                    let dims = (0..*rank).map(dim).collect();
                     Contents::Elements(self.load_elements(layouts, &element, data, length)?, dims)
                 }
             }

@@ -580,7 +580,7 @@ fn new_header(context: &mut Context, data: u64, length: u64, dims: &[i64]) -> Op
         set_word(header + array::LENGTH as u64, length);
         set_word(header + array::CAPACITY as u64, length);
         for (at, dim) in dims.iter().enumerate() {
-            set_word(header + array::DIMENSIONS as u64 + 8 * at as u64, *dim as u64);
+            set_word(header + array::dimension(at as u32) as u64, *dim as u64);
         }
     }
     Some(header)

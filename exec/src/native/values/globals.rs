@@ -343,7 +343,7 @@ impl Context {
                 set_word(object + at as u64, global.length as u64);
             }
             for (at, dim) in dims.iter().enumerate() {
-                set_word(object + array::DIMENSIONS as u64 + 8 * at as u64, *dim as u64);
+                set_word(object + array::dimension(at as u32) as u64, *dim as u64);
             }
         }
         Some(object)

@@ -186,10 +186,7 @@ impl Transform<'_> {
             other => return Ok(other.clone()),
         };
         let block = self.block_of(index);
-        let ty = match self.ir.operand_type(operand) {
-            Type::Untyped => Type::Any,
-            known => known,
-        };
+        let ty = self.ir.operand_type(operand).or_any();
         let Some(apart) = &mut self.apart else { return Ok(operand.clone()) };
         if let Some(known) = apart.known.get(&(block, key)) {
             return Ok(known.clone());

@@ -35,7 +35,7 @@ impl Transform<'_> {
         self.called.push(call.signature);
         let closure = Type::closure(call.kinds.iter().map(Tangent::ty), own.ty());
         let mut writer = self.primal_writer(index, false);
-        let pair = writer.call("Main", &name, call.args, Type::tuple([call.result, closure.clone()]))?;
+        let pair = writer.call("Main", &name, call.args, Type::tuple([call.result.or_any(), closure.clone()]))?;
         let differential = writer.call("Base", "getfield", [pair.clone(), Operand::from(2i64)], closure)?;
         if let Some(stmt) = self.ir.stmt_mut(SSAValue::from_index(index)) {
             *stmt = Stmt::call(Operand::global("Base", "getfield"), [pair, Operand::from(1i64)]);
