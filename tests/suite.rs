@@ -14,6 +14,7 @@ mod closure_specialization;
 mod compact;
 mod compiled;
 mod compiled_float32;
+mod conditions;
 mod deep;
 mod diff;
 mod differentiability;

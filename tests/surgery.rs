@@ -5,7 +5,7 @@
 
 use bbkit::bbcode::{BBCode, BlockId, EditError, Ids, InstId, OddEdges};
 use bbkit::exec::{Machine, Value};
-use bbkit::ircode::{Function, IRCode, Module, NewInstruction, Operand, Stmt, Type, parse_function};
+use bbkit::ircode::{Function, IRCode, JuliaVersion, Module, NewInstruction, Operand, Stmt, Type, parse_function};
 
 fn bb(text: &str) -> BBCode {
     BBCode::try_from(&parse_function(text).unwrap().body).unwrap()
@@ -520,4 +520,41 @@ fn what_is_outlined_of_untyped_code_can_be_written() {
     let module = bbkit::to_ircode(&module).unwrap();
     let text = bbkit::ircode::print_module(&module, bbkit::ircode::Style::Bbkit);
     assert!(bbkit::ircode::parse_module(&text).unwrap().module == module, "{text}");
+}
+
+#[test]
+fn what_is_inlined_may_be_of_an_older_julia() {
+    let mut code = bb("1 ─ %1 = Main.g(_2)::Float64\n└──      return %1\n");
+    code.julia = Some(JuliaVersion::new(1, 12));
+    let mut callee = Function::new("g", Type::FLOAT64, bb("1 ─      return _2\n"));
+    callee.body.julia = Some(JuliaVersion::new(1, 9));
+    code.inline_call(insts(&code)[0], &callee).unwrap();
+    // What Julia asks of code since then, the inlined part need not meet.
+    assert_eq!(code.julia, Some(JuliaVersion::new(1, 9)));
+}
+
+#[test]
+fn what_belongs_to_a_catch_block_stays_there() {
+    let mut code = bb("
+1 ─ %1 = enter #4
+2 ─ %2 = Base.arrayref(true, _2, 1)::Float64
+└──      $(Expr(:leave, :(%1)))
+3 ─      return %2
+4 ┄ %5 = $(Expr(:the_exception))::Any
+│        $(Expr(:pop_exception, :(%1)))
+└──      return %5
+");
+    let names = blocks(&code);
+    let exception = code.first_inst(names[3]).unwrap();
+    let before = code.to_string();
+    assert!(matches!(code.hoist(exception, names[0]), Err(EditError::Immovable(_))));
+    assert_eq!(code.to_string(), before);
+}
+
+#[test]
+fn an_edge_that_no_statement_takes_is_not_split() {
+    let mut code = bb("1 ─ return 1\n2 ─ nothing\n3 ─ return 2\n4 ─ return 3\n");
+    let names = blocks(&code);
+    code.set_odd_edges(names[1], OddEdges { extra_succs: vec![names[3]], ..OddEdges::default() }).unwrap();
+    assert!(matches!(code.split_edge(names[1], names[3]), Err(EditError::FixedEdge { .. })));
 }

@@ -63,6 +63,25 @@ fn each_condition_is_broken_by_its_program_alone() {
     }
 }
 
+/// Conditions that say several things have further programs, named after them: `IR04_successor_twice.json`.
+#[test]
+fn further_programs_break_one_condition_each() {
+    let mut count = 0;
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/verifier")).expect("the folder") {
+        let file = entry.expect("a file").file_name().into_string().expect("a name");
+        let Some((code, _)) = file.split_once('_') else { continue };
+        count += 1;
+        if let Some(check) = TableCheck::ALL.iter().find(|check| check.code() == code) {
+            assert_eq!(table_violations(&read_module(&file)), [*check], "{file}");
+        } else {
+            let check = Check::ALL.iter().find(|check| check.code() == code).expect("a condition");
+            let ir = read(&file).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(violations(&ir), [*check], "{file}");
+        }
+    }
+    assert!(count >= 7, "{count}");
+}
+
 #[test]
 fn bbcode_finds_the_same() {
     let mut converted = 0;

@@ -266,7 +266,7 @@ pub(crate) fn write_symbol(f: &mut dyn fmt::Write, name: &str) -> fmt::Result {
 }
 
 /// Whether Julia prints this name as it is, without `var"…"` around it.
-pub(crate) fn is_identifier(name: &str) -> bool {
+pub fn is_identifier(name: &str) -> bool {
     let mut chars = name.chars();
     chars.next().is_some_and(is_identifier_start) && chars.all(is_identifier_part)
 }

@@ -50,7 +50,7 @@ pub use cfg::{BasicBlock, Cfg};
 pub use closures::Parameters;
 pub use code::{IRCode, InsertError, NewNode};
 pub use compact::{CompactError, Compaction, Renumbered};
-pub use constant::Constant;
+pub use constant::{Constant, is_identifier};
 pub use differentiability::DifferentiabilityWitness;
 pub use element_access::ElementAccess;
 pub use element_copies::{Replacement, addresses_copied, element_copies, with_element_copies};

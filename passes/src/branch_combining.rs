@@ -5,9 +5,10 @@ use std::sync::Arc;
 use bbcode::{BBCode, BlockGraph, BlockId, EditError, Ids, InstId, PhiEdgeChange};
 use hashbrown::{HashMap, HashSet};
 use ircode::{Callee, Instruction, Module, NewInstruction, Operand, ScalarType, Stmt, Type};
+use slotmap::SecondaryMap;
 
 use crate::analyses::cheap::is_cheap;
-use crate::analyses::effects::only_gives_a_value;
+use crate::analyses::effects::is_total;
 use crate::manager::Context;
 use crate::{PassError, PassResult};
 
@@ -29,10 +30,11 @@ const NOT: &str = "not_int";
 /// Lets a branch on floats take in the next one, where one way out of each leads to the same block with the same values:
 /// `a || b` and `a && b` become one branch on `or_int` or `and_int`. True if there was such a branch.
 ///
-/// What is computed between the two is executed in any case then, so there are only few and cheap statements without
-/// effects. A derivative records one way less, and a processor has to foresee one branch less. Conditions on integers
-/// stay branches: from these the compiler and other passes learn which indices there are. LLVM does this as folding of
-/// branches to common destinations, GCC as `ifcombine`.
+/// What is computed between the two is executed in any case then: a few conditions, cheap ones that give a value
+/// whatever their operands are, of operands that are defined on every way. Nothing of it has a derivative, which might
+/// be NaN on the other way. A derivative records one way less, and a processor has to foresee one branch less.
+/// Conditions on integers stay branches: from these the compiler and other passes learn which indices there are. LLVM
+/// does this as folding of branches to common destinations, GCC as `ifcombine`.
 ///
 /// Takes time linear in the function.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
@@ -148,13 +150,15 @@ struct Finder<'a> {
     bb: &'a BBCode,
     module: &'a Module<BBCode>,
     graph: Arc<BlockGraph>,
+    /// Values that may be undefined.
+    undefined: SecondaryMap<InstId, ()>,
     /// What the φs of blocks that were asked for take from each edge.
     brought: HashMap<BlockId, HashMap<BlockId, Vec<Option<&'a Operand<Ids>>>>>,
 }
 
 impl<'a> Finder<'a> {
     fn new(bb: &'a BBCode, module: &'a Module<BBCode>) -> Self {
-        Finder { bb, module, graph: bb.cfg(), brought: HashMap::new() }
+        Finder { bb, module, graph: bb.cfg(), undefined: bb.maybe_undefined(), brought: HashMap::new() }
     }
 
     /// All chains, none of which has a block of another.
@@ -211,7 +215,7 @@ impl<'a> Finder<'a> {
         let mut statements = 0;
         for (_, inst) in self.bb.insts(block).filter(|(id, _)| *id != branch.id) {
             statements += 1;
-            if statements > *left || !self.is_cheap(inst) {
+            if statements > *left || !self.may_be_executed(inst) {
                 return None;
             }
         }
@@ -239,13 +243,15 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Whether a statement does nothing but compute a value, and that fast.
-    fn is_cheap(&self, inst: &Instruction<Ids>) -> bool {
-        let computes_fast = match &inst.stmt {
-            Stmt::Value(_) | Stmt::Pi(_) => true,
-            stmt => self.module.primitive_call(stmt).is_some_and(|(primitive, _)| is_cheap(primitive)),
-        };
-        computes_fast && only_gives_a_value(self.module, self.bb, inst)
+    /// Whether a statement computes a condition fast, and can also where the first branch goes the other way.
+    fn may_be_executed(&self, inst: &Instruction<Ids>) -> bool {
+        let primitive = self.module.primitive_call(&inst.stmt);
+        let mut defined = true;
+        inst.stmt.for_each_use(|value| defined &= !self.undefined.contains_key(value));
+        defined
+            && inst.ty == Type::BOOL
+            && primitive.is_some_and(|(primitive, _)| is_cheap(primitive))
+            && is_total(self.bb, self.module, &inst.stmt)
     }
 
     /// Whether each φ of a block names both edges, and takes the same from both.

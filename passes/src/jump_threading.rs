@@ -7,7 +7,7 @@ use ircode::{Constant, LineInfo, Module, NewInstruction, Operand, PhiEntry, Scal
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
-use crate::analyses::effects::only_gives_a_value;
+use crate::analyses::effects::effects;
 use crate::constant_folding::folded;
 use crate::manager::Context;
 use crate::mem2reg;
@@ -100,11 +100,22 @@ fn tests_a_phi(bb: &BBCode, module: &Module<BBCode>, block: BlockId) -> bool {
     for _ in 0..=MAX_STATEMENTS {
         match at {
             Some(id) if id == last => return true,
-            Some(id) if bb.inst(id).is_some_and(|inst| only_gives_a_value(module, bb, inst)) => at = bb.next_inst(id),
+            Some(id) if bb.inst(id).is_some_and(|inst| is_plain(bb, module, inst)) => at = bb.next_inst(id),
             _ => return false,
         }
     }
     false
+}
+
+/// Whether a statement does nothing but give a value.
+fn is_plain(bb: &BBCode, module: &Module<BBCode>, inst: &ircode::Instruction<Ids>) -> bool {
+    let kind = match &inst.stmt {
+        Stmt::Call(_) | Stmt::Invoke(_) | Stmt::Pi(_) => true,
+        Stmt::Value(operand) => !matches!(operand, Operand::Global(_) | Operand::Nested(_)),
+        _ => false,
+    };
+    let effects = effects(module, bb, inst);
+    kind && inst.ty != Type::Bottom && !(effects.throws || effects.reads || effects.writes || effects.allocates)
 }
 
 /// What the values of a block are when control comes by an edge; `None` for what is undefined.

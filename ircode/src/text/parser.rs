@@ -101,7 +101,9 @@ impl std::error::Error for TextError {}
 ///
 /// # Errors
 ///
-/// All errors up to the twentieth: reading goes on after one with the next line. The code is not verified.
+/// All errors up to the twentieth: reading goes on after one with the next line. The code is not verified, and may have
+/// pending nodes, as listings do: [`IRCode::compact`](crate::IRCode::compact) puts them where they belong, before which
+/// it is neither converted nor run.
 pub fn parse_module(text: &str) -> Result<ParsedModule, TextError> {
     parse_module_with_parameters(text, &[])
 }

@@ -33,17 +33,6 @@ pub fn effects<F>(module: &Module<F>, bb: &BBCode, inst: &Instruction<Ids>) -> E
     }
 }
 
-/// Whether a statement does nothing but give a value.
-pub(crate) fn only_gives_a_value<F>(module: &Module<F>, bb: &BBCode, inst: &Instruction<Ids>) -> bool {
-    let kind = match &inst.stmt {
-        Stmt::Call(_) | Stmt::Invoke(_) | Stmt::Pi(_) => true,
-        Stmt::Value(operand) => !matches!(operand, Operand::Global(_) | Operand::Nested(_)),
-        _ => false,
-    };
-    let effects = effects(module, bb, inst);
-    kind && inst.ty != Type::Bottom && !(effects.throws || effects.reads || effects.writes || effects.allocates)
-}
-
 /// What a call of this primitive may do beside giving a value.
 pub(crate) fn call_effects<F>(
     module: &Module<F>,

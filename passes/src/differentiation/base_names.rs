@@ -4,15 +4,16 @@ use std::cell::RefCell;
 
 use bbcode::BBCode;
 use hashbrown::{HashMap, HashSet};
-use ircode::{Module, method_of, unqualified};
+use ircode::{Module, is_identifier, method_of, unqualified};
 
 use crate::free_names::FreeNames;
 
 /// How characters of names are spelled that may stand in names of functions and not in plain words: those of Julia's
 /// operators that are met in programs. Others are spelled by their numbers.
-const SPELLED: [(char, &str); 26] = [
+const SPELLED: [(char, &str); 27] = [
     ('!', "bang"),
     ('%', "rem"),
+    ('\'', "quote"),
     ('&', "and"),
     ('*', "times"),
     ('+', "plus"),
@@ -41,17 +42,16 @@ const SPELLED: [(char, &str); 26] = [
 
 /// What separates words in names and says nothing else.
 fn is_separator(c: char) -> bool {
-    matches!(c, ' ' | ',' | '.' | ':' | ';' | '(' | ')' | '{' | '}' | '[' | ']' | '"' | '\'' | '#' | '@' | '$')
+    matches!(c, ' ' | ',' | '.' | ':' | ';' | '(' | ')' | '{' | '}' | '[' | ']' | '"' | '#' | '@' | '$')
 }
 
 /// What the names of the derivatives of a function begin with, where no other function takes that: see [`BaseNames`].
 /// Types are called so, too, whose names cannot be quoted.
 pub(crate) fn base_name(function: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '!');
     match method_of(function) {
         _ if function.is_empty() => "listing".into(),
         Some(of) => plain_name(function, of),
-        None if function.chars().all(is_plain) && !function.starts_with(|c: char| c.is_numeric()) => function.into(),
+        None if function.split('.').all(is_identifier) => function.into(),
         None => plain_name(function, function),
     }
 }
@@ -122,7 +122,9 @@ mod tests {
             ("f", "f"),
             ("Main.step!", "Main.step!"),
             ("listing 1", "listing_1"),
-            ("f'", "f"),
+            ("f'", "f_quote"),
+            ("∇f", "∇f"),
+            ("f′", "f′"),
             ("a-b", "a_minus_b"),
             ("1f", "method_1f"),
             ("", "listing"),

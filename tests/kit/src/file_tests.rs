@@ -5,7 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The files, sorted. The programs of the tables of the verifier and of Swift have tests of their own.
+/// The files, sorted. The programs of the tables of the verifier and of Swift, and those at which the conditions of
+/// passes decide, have tests of their own.
 ///
 /// # Panics
 ///
@@ -20,7 +21,7 @@ pub fn files() -> Vec<PathBuf> {
 fn find(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() && !["verifier", "swift"].iter().any(|own| path.ends_with(own)) {
+        if path.is_dir() && !["conditions", "verifier", "swift"].iter().any(|own| path.ends_with(own)) {
             find(&path, files);
         } else if path.extension().is_some_and(|extension| extension == "ir") {
             files.push(path);
