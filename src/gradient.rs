@@ -499,15 +499,15 @@ impl Derived {
                 *cotangent = Value::Nothing;
             }
         }
-        let value =
-            match self.closed == self.derivative.names.vjp && self.takes_back() && holds_objects(&[value.clone()]) {
-                // It is as it was before the function by now.
-                true => {
-                    let copies = Machine::with_limits(&self.module, limits).copies(args).map_err(run_error)?;
-                    run(&self.module, &self.function, &copies, &engine)?.0
-                }
-                false => value,
-            };
+        let may_be_taken_back = self.closed == self.derivative.names.vjp && self.takes_back();
+        let value = match may_be_taken_back && holds_objects(std::slice::from_ref(&value)) {
+            // It is as it was before the function by now.
+            true => {
+                let copies = Machine::with_limits(&self.module, limits).copies(args).map_err(run_error)?;
+                run(&self.module, &self.function, &copies, &engine)?.0
+            }
+            false => value,
+        };
         let (gradient, wrt) = match &self.wrt {
             Some(wrt) => (
                 wrt.iter().map(|selected| selected.part_of(&all)).collect(),

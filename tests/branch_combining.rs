@@ -58,7 +58,7 @@ fn check(module: &Module<IRCode>, leads_on: LeadsOn, elsewhere: [f64; 3]) -> Res
         let stops = (0..3).find(|&at| (numbers[at] < numbers[at + 1]) != leads_on[at]);
         let expected = stops.map_or(1.0, |at| elsewhere[at]);
         let result = machine.call("f", &numbers.map(Value::from)).unwrap();
-        if first_difference(&[result.clone()], &[Value::from(expected)]).is_some() {
+        if first_difference(std::slice::from_ref(&result), &[Value::from(expected)]).is_some() {
             return Err(format!("{leads_on:?} {numbers:?}: {result:?} instead of {expected}"));
         }
         ends[usize::from(stops.is_none())] += 1;

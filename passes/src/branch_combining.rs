@@ -153,8 +153,11 @@ struct Finder<'a> {
     /// Values that may be undefined.
     undefined: SecondaryMap<InstId, ()>,
     /// What the φs of blocks that were asked for take from each edge.
-    brought: HashMap<BlockId, HashMap<BlockId, Vec<Option<&'a Operand<Ids>>>>>,
+    brought: HashMap<BlockId, Brought<'a>>,
 }
+
+/// What the φs of a block take, one after the other, by the edges.
+type Brought<'a> = HashMap<BlockId, Vec<Option<&'a Operand<Ids>>>>;
 
 impl<'a> Finder<'a> {
     fn new(bb: &'a BBCode, module: &'a Module<BBCode>) -> Self {
@@ -259,7 +262,7 @@ impl<'a> Finder<'a> {
         let bb = self.bb;
         let phis = bb.phi_nodes(block).count();
         let brought = self.brought.entry(block).or_insert_with(|| {
-            let mut brought: HashMap<BlockId, Vec<_>> = HashMap::new();
+            let mut brought = Brought::new();
             for (_, inst) in bb.phi_nodes(block) {
                 for entry in inst.stmt.as_phi().into_iter().flat_map(|phi| &phi.entries) {
                     brought.entry(entry.edge).or_default().push(entry.value.as_ref());
