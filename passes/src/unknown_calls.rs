@@ -21,7 +21,8 @@ pub const NAME: &str = "unknown-calls";
 /// name, which may be the one that is called, everything stays, too.
 ///
 /// So does a call of arithmetic, or of a function of arrays, or of a field, on what is `nothing` where it stands: Julia
-/// has no such methods, and no such fields. Its compiler writes such calls where it has asked whether a value is of another type.
+/// has no such methods, and no such fields. Its compiler writes such calls where it has asked whether a value is of
+/// another type.
 ///
 /// Foreign functions that copy elements are known to [`copy_elements`], which this does first.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
