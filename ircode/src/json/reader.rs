@@ -550,6 +550,7 @@ end
             ("{\"bbkit\":1,\"functions\":[]}", "`representation` is missing"),
             ("{\"bbkit\":1,\"representation\":\"ircode\"}", "`functions` is missing"),
             ("{\"functions\":{},\"bbkit\":1}", "list of functions"),
+            ("{\"bbkit\":1,\"representation\":\"ircode\",\"functions\":[],\"functions\":[]}", "two lists of functions"),
         ] {
             let error = read(text).map(|functions| functions.len()).unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");
