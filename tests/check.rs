@@ -66,22 +66,32 @@ fn derived(name: &str) -> (String, DerivativeNames) {
     (bbkit::ircode::print_module(&module, bbkit::ircode::Style::Bbkit), names)
 }
 
-fn checked(text: &str, name: &str, names: &DerivativeNames, args: &str) -> CheckReport {
+fn checked(text: &str, name: &str, names: &DerivativeNames, args: &str, options: &CheckOptions) -> CheckReport {
     let module = parse_module(text).unwrap().module;
-    check_derived(&module, name, names, &json(&module, name, args), &CheckOptions::default()).unwrap()
+    check_derived(&module, name, names, &json(&module, name, args), options).unwrap()
 }
 
 /// Checks the derivative with what `change` makes of one of its functions.
 fn planted(name: &str, args: &str, function: &str, change: &dyn Fn(&str) -> String) -> CheckReport {
+    planted_with(name, args, function, change, &CheckOptions::default())
+}
+
+fn planted_with(
+    name: &str,
+    args: &str,
+    function: &str,
+    change: &dyn Fn(&str) -> String,
+    options: &CheckOptions,
+) -> CheckReport {
     let (text, names) = derived(name);
-    let right = checked(&text, name, &names, args);
+    let right = checked(&text, name, &names, args, options);
     assert!(right.is_right(), "{right}");
     let start = text.find(&format!("function {function}(")).unwrap_or_else(|| panic!("no {function} in\n{text}"));
     let (before, rest) = text.split_at(start);
     let (body, after) = rest.split_at(rest.find("\nend").unwrap());
     let changed = change(body);
     assert_ne!(body, changed);
-    checked(&format!("{before}{changed}{after}"), name, &names, args)
+    checked(&format!("{before}{changed}{after}"), name, &names, args, options)
 }
 
 /// The text with the operand of this number of a call replaced, where what is called is met for the so-manieth time.
@@ -160,6 +170,21 @@ fn a_derivative_that_is_not_there_is_not_right() {
     assert_eq!(error.to_string(), "there is no function `f_value_and_vjp`");
     let error = bbkit::check_derived(&module, "g", &gradient.names, &args, &Default::default()).unwrap_err();
     assert_eq!(error.to_string(), "there is no function `g`");
+}
+
+/// How far differences may be off says nothing of forward mode, which is exact but for rounding.
+#[test]
+fn a_tolerance_is_for_differences_alone() {
+    let wide = CheckOptions { tolerance: Some(1e3), ..CheckOptions::default() };
+    let report = planted_with(
+        "weighed",
+        "[[2, 3], 4]",
+        "weighed_pb",
+        &|body| body.replacen("Base.mul_float(", "Base.add_float(", 1),
+        &wide,
+    );
+    let found = failures(&report);
+    assert!(!found.contains(&"differences") && found.contains(&"forward mode"), "{report}");
 }
 
 #[test]
@@ -320,7 +345,7 @@ fn inputs_that_are_not_restored_are_found() {
 #[test]
 fn a_report_reads_well() {
     let (text, names) = derived("overwrite");
-    let report = checked(&text, "overwrite", &names, "[[2, 3], [5, 7]]").to_string();
+    let report = checked(&text, "overwrite", &names, "[[2, 3], [5, 7]]", &CheckOptions::default()).to_string();
     let lines: Vec<&str> = report.lines().collect();
     assert!(lines[0].starts_with("differences        ok, off by "), "{report}");
     assert!(lines[1].starts_with("forward mode       ok, off by "), "{report}");

@@ -60,10 +60,9 @@ impl BBCode {
     ///
     /// # Errors
     ///
-    /// [`EditError::NoSuchInst`], [`EditError::NoValue`], and [`EditError::NotAvailable`] if some use would come before
-    /// what it uses, [`EditError::NoToken`] if it uses the token of an `enter` and is to use something else: then nothing
-    /// is replaced. Whether a value is there at a use in another block is looked up in the
-    /// dominator tree.
+    /// [`EditError::NoSuchInst`], [`EditError::NoValue`], [`EditError::NotAvailable`] if some use would come before what
+    /// it uses, and [`EditError::NoToken`] if it uses the token of an `enter` and is to use something else: then nothing
+    /// is replaced. Whether a value is there at a use in another block is looked up in the dominator tree.
     pub fn replace_all_uses(&mut self, value: InstId, by: &Operand<Ids>) -> Result<usize, EditError> {
         self.store.node(value).ok_or(EditError::NoSuchInst(value))?;
         if by.as_value() == Some(value) {

@@ -89,8 +89,7 @@ impl<F: Parameters> Module<F> {
         };
         let mut parameters = self.parameters_of_callee(callee)?;
         parameters.truncate(parameters.len().checked_sub(captured)?);
-        let known = result.filter(|ty| *ty != Type::Untyped).unwrap_or(Type::Any);
-        Some(Type::closure(parameters, known))
+        Some(Type::closure(parameters, result.map_or(Type::Any, Type::or_any)))
     }
 }
 
