@@ -174,6 +174,17 @@ fn a_block_that_ends_otherwise_has_no_next() {
     }
 }
 
+/// Where the next block is the catch block, too, both edges bring their value when they are laid out.
+#[test]
+fn a_block_may_go_on_where_it_catches() {
+    let mut code = bb("1 ─ enter #3\n2 ─ return _2\n3 ─ %3 = φ (#1 => _2)::Any\n└── return %3");
+    let names = blocks(&code);
+    code.set_next(names[0], Some(names[2])).unwrap();
+    let ir = IRCode::try_from(&code).unwrap();
+    let laid_out = "1 ─ enter #4\n2 ─ goto #4\n3 ─ return _2\n4 ─ %4 = φ (#1 => _2, #2 => _2)::Any\n└── return %4";
+    assert_eq!(ir, parse_function(laid_out).unwrap().body);
+}
+
 const TRY: &str = "
 1 ─ %1 = enter #4
 2 ─ %2 = ϒ (1)::Int64
