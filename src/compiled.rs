@@ -28,12 +28,12 @@ mod vjp;
 
 use exec::RunError;
 use exec::native::NotCompiled;
-use ircode::wording::with_article;
+use ircode::wording::{by_name, with_article};
 use ircode::{IRCode, Module, Name, Type};
 use passes::PassError;
 
 pub use self::arguments::{Arguments, IntoArgument, IntoOutput, Output, Outputs};
-pub use self::builder::{Builder, Compilable};
+pub use self::builder::{Builder, ByReverseMode, Compilable, WithRespectTo};
 pub use self::function::Function;
 pub use self::gradient::Gradient;
 pub use self::hvp::Hvp;
@@ -122,12 +122,14 @@ pub enum CompileError {
     /// have, that was named before, or that is of a type that has no derivative or is not passed in slices; or the
     /// function takes an argument there that nothing in [`Argument`](enum@Argument) can be passed for; or a type is
     /// given for an argument that it does not have or declares otherwise.
-    #[error("argument {number} of `{function}` {problem}")]
+    #[error("argument {number}{} of `{function}` {problem}", by_name(.name))]
     Argument {
         /// The function.
         function: Name,
         /// The argument.
         number: usize,
+        /// Its name, if it has one.
+        name: Option<Name>,
         /// What about it.
         problem: String,
     },
@@ -163,12 +165,14 @@ pub enum CallError {
     #[error(transparent)]
     Run(RunError),
     /// An argument, its tangent, or what is written to, is not of the type that the function takes.
-    #[error("{what} {argument} must be {expected}, but is {given}")]
+    #[error("{what} {argument}{} must be {expected}, but is {given}", by_name(.name))]
     Argument {
         /// `argument`, `the tangent of argument`, or `what is written to for argument`.
         what: &'static str,
         /// The argument, counted from 0.
         argument: usize,
+        /// Its name, if it has one.
+        name: Option<Name>,
         /// What it must be.
         expected: String,
         /// What was passed.
@@ -188,12 +192,14 @@ pub enum CallError {
         expected: usize,
     },
     /// A slice is longer or shorter than the argument to which it belongs.
-    #[error("{given} numbers for the {what} of argument {argument}, which has {expected}")]
+    #[error("{given} numbers for the {what} of argument {argument}{}, which has {expected}", by_name(.name))]
     Length {
         /// What the slice is.
         what: &'static str,
         /// The argument, counted from 0.
         argument: usize,
+        /// Its name, if it has one.
+        name: Option<Name>,
         /// The length of the slice.
         given: usize,
         /// The numbers in the argument.
@@ -205,8 +211,8 @@ impl From<exec::native::CallError> for CallError {
     fn from(error: exec::native::CallError) -> Self {
         match error {
             exec::native::CallError::Run(error) | exec::native::CallError::OutOfMemory(error) => CallError::Run(error),
-            exec::native::CallError::Argument { argument, expected, given } => {
-                CallError::Argument { what: "argument", argument, expected: format!("of type {expected}"), given }
+            exec::native::CallError::Argument { argument, name, expected, given } => {
+                CallError::Argument { what: "argument", argument, name, expected: format!("of type {expected}"), given }
             }
             exec::native::CallError::Refused { what, trace } => {
                 let place = trace.first().map(|place| format!(", in {place}"));

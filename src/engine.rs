@@ -87,8 +87,31 @@ pub enum EngineError {
     #[error(transparent)]
     Run(#[from] RunError),
     /// Native code was asked for, and cannot run this.
-    #[error("{0}")]
-    NotNative(String),
+    #[error(transparent)]
+    NotNative(#[from] NotNative),
+}
+
+/// Why native code does not run something, or not to its end. Nothing of the caller's was changed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotNative {
+    /// There is a limit of statements, which the interpreter alone counts.
+    #[error("native code does not count statements, of which there is a limit")]
+    Counted,
+    /// There is no machine code of it.
+    #[cfg(feature = "native")]
+    #[error(transparent)]
+    NotCompiled(#[from] exec::native::NotCompiled),
+    /// A value was met that native code does not take.
+    #[cfg(feature = "native")]
+    #[error(transparent)]
+    Refused(exec::native::CallError),
+    /// Native code needs more memory than there may be, as it frees what it made when the call is over.
+    #[error("in native code {0}")]
+    OutOfMemory(RunError),
+    /// This was built without native code.
+    #[error("this program was built without native code")]
+    NotBuilt,
 }
 
 /// Calls a function of a module, on the engine that the options say, and says which one that was. What the program
@@ -199,7 +222,7 @@ impl<'m, 'o> Calls<'m, 'o> {
         match error {
             EngineError::NotNative(reason) if self.options.engine == Engine::Auto => {
                 self.native = None;
-                self.why = Some(reason);
+                self.why = Some(reason.to_string());
                 Ok(())
             }
             error => Err(error),
@@ -217,12 +240,12 @@ type Native = std::convert::Infallible;
 fn native(module: &Module<IRCode>, name: &str, limits: Limits) -> Result<Native, EngineError> {
     // Without a limit there is nothing to count.
     if ![Limits::default().steps, u64::MAX].contains(&limits.steps) {
-        return Err(EngineError::NotNative("native code does not count statements, of which there is a limit".into()));
+        return Err(NotNative::Counted.into());
     }
     if module.function(name).is_none() {
         return Err(RunError::from(RunErrorKind::NoSuchFunction(name.into())).into());
     }
-    Native::compile(module, &[name], limits).map_err(|refused| EngineError::NotNative(refused.to_string()))
+    Ok(Native::compile(module, &[name], limits).map_err(NotNative::NotCompiled)?)
 }
 
 /// What the interpreter runs of a program, and why.
@@ -263,9 +286,9 @@ fn call_native(
     let mut printed = String::new();
     let called = program.call_with_output(name, args, &mut |text| printed.push_str(text));
     let result = called.map_err(|error| match error {
-        CallError::OutOfMemory(error) if leaves_the_rest => EngineError::NotNative(format!("in native code {error}")),
+        CallError::OutOfMemory(error) if leaves_the_rest => NotNative::OutOfMemory(error).into(),
         CallError::Run(error) | CallError::OutOfMemory(error) => EngineError::Run(error),
-        refused => EngineError::NotNative(refused.to_string()),
+        refused => NotNative::Refused(refused).into(),
     });
     if !printed.is_empty() && !matches!(result, Err(EngineError::NotNative(_))) {
         output(&printed);
@@ -275,7 +298,7 @@ fn call_native(
 
 #[cfg(not(feature = "native"))]
 fn native(_: &Module<IRCode>, _: &str, _: Limits) -> Result<Native, EngineError> {
-    Err(EngineError::NotNative("this program was built without native code".into()))
+    Err(NotNative::NotBuilt.into())
 }
 
 #[cfg(not(feature = "native"))]

@@ -24,7 +24,7 @@ pub use self::wrt::WrtError;
 pub(crate) use self::specialization::specialize;
 
 use self::wrt::Selected;
-use crate::engine::{Engine, EngineError, Ran, RunOptions, run};
+use crate::engine::{Engine, EngineError, NotNative, Ran, RunOptions, run};
 use crate::jvp::packed;
 
 /// A module keyed by ID.
@@ -288,8 +288,8 @@ pub enum GradientError {
         because: String,
     },
     /// Native code was asked for, and cannot run the derivative.
-    #[error("{0}")]
-    NotNative(String),
+    #[error(transparent)]
+    NotNative(NotNative),
 }
 
 impl From<EngineError> for GradientError {

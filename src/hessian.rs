@@ -48,8 +48,12 @@ impl fmt::Display for Hessian {
 impl Hessian {
     /// The largest difference between an element and the one across the diagonal, relative to the larger of the two or
     /// to 1. Both are computed, each in its own column, so that it is a check: where the function is smooth, rounding
-    /// alone makes them differ. A mistake that is the same on both sides passes it.
+    /// alone makes them differ. A mistake that is the same on both sides passes it. NaN if an element is NaN, of which
+    /// nothing can be said.
     pub fn asymmetry(&self) -> f64 {
+        if self.matrix.iter().flatten().any(|element| element.is_nan()) {
+            return f64::NAN;
+        }
         let mut worst: f64 = 0.0;
         for (i, row) in self.matrix.iter().enumerate() {
             for (j, a) in row.iter().enumerate().take(i) {

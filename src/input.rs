@@ -79,6 +79,12 @@ pub enum InputError {
         /// Why.
         message: String,
     },
+    /// A function of a dump of BBCode cannot be converted, as it is not valid.
+    #[error("{violations}")]
+    Invalid {
+        /// The conditions that it violates, a line each, with the file and the function.
+        violations: String,
+    },
 }
 
 impl InputError {
@@ -102,11 +108,18 @@ impl Input {
     ///
     /// # Errors
     ///
-    /// [`InputError::Conversion`] if the code names what does not exist.
+    /// [`InputError::Invalid`] if the code cannot be converted as it is not valid, [`InputError::Conversion`] if that has
+    /// another reason.
     pub fn of_bbcode(path: &str, module: Module<BBCode>) -> Result<Input, InputError> {
-        let converted = crate::to_ircode(&module);
-        let converted =
-            converted.map_err(|error| InputError::Conversion { path: path.into(), message: error.to_string() })?;
+        let converted = crate::to_ircode(&module).map_err(|error| {
+            let failing = module.functions().iter().find(|function| IRCode::try_from(&function.body).is_err());
+            match failing.and_then(|function| Some((&function.name, function.body.verify().err()?))) {
+                Some((name, violations)) => {
+                    InputError::Invalid { violations: violation_lines::<Ids>(path, name, &violations) }
+                }
+                None => InputError::Conversion { path: path.into(), message: error.to_string() },
+            }
+        })?;
         Ok(Input { bbcode: Some(module), ..Input::of_module(path, converted) })
     }
 
@@ -339,7 +352,7 @@ impl Input {
                     };
                     text.push_str(&self.drawn(&[diagnostic]));
                 }
-                None => text.push_str(&self.violation_line(function, violation)),
+                None => text.push_str(&violation_line(&self.path, function, violation)),
             }
         }
         text.push_str(&more_violations(violations.0.len()));
@@ -351,10 +364,8 @@ impl Input {
         let read = self.bbcode.as_ref().and_then(|module| module.function(function));
         match read {
             Some(read) => {
-                let violations = read.body.verify().err()?.0;
-                let lines = violations.iter().take(MOST_VIOLATIONS);
-                let text: String = lines.map(|violation| self.violation_line::<Ids>(function, violation)).collect();
-                Some(format!("{text}{}", more_violations(violations.len())).trim_end().to_string())
+                let violations = read.body.verify().err()?;
+                Some(violation_lines::<Ids>(&self.path, function, &violations))
             }
             None => {
                 let violations = self.module.function(function)?.body.verify().err()?;
@@ -362,10 +373,17 @@ impl Input {
             }
         }
     }
+}
 
-    fn violation_line<N: Names>(&self, function: &str, violation: &Violation<N>) -> String {
-        format!("error[{}]: {}: {}\n", violation.check, self.path, violation_text(function, violation))
-    }
+/// What violates the verifier's conditions, a line each.
+fn violation_lines<N: Names>(path: &str, function: &str, violations: &Violations<N>) -> String {
+    let shown = violations.0.iter().take(MOST_VIOLATIONS);
+    let text: String = shown.map(|violation| violation_line(path, function, violation)).collect();
+    format!("{text}{}", more_violations(violations.0.len())).trim_end().to_string()
+}
+
+fn violation_line<N: Names>(path: &str, function: &str, violation: &Violation<N>) -> String {
+    format!("error[{}]: {path}: {}\n", violation.check, violation_text(function, violation))
 }
 
 /// The places of the statements under their new numbers.

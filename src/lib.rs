@@ -32,7 +32,7 @@ pub use check::{
 pub use compiled::Differentiate;
 pub use diff::{Change, DiffOptions, DiffRow, FunctionDiff, ModuleDiff, diff, diff_functions};
 pub use dot::dot;
-pub use engine::{Engine, EngineError, Ran, RunOptions, run, run_with_output};
+pub use engine::{Engine, EngineError, NotNative, Ran, RunOptions, run, run_with_output};
 pub use gradient::{
     Carrier, Gradient, GradientError, GradientOptions, GradientStatistics, Savings, SavingsReport, SavingsRow, Seed,
     WrtError, gradient, gradient_function, gradient_statistics, gradient_with, into_bbcode, into_ircode,

@@ -195,7 +195,7 @@ end
         let gradient = module.gradient("weighted").compile().unwrap();
         let (mut dx, mut dk) = ([0.0; 2], 0.0);
         let error = gradient.call((2.0, &[1.0, 2.0]), (&mut dx, &mut dk)).unwrap_err().to_string();
-        assert_eq!(error, "argument 0 must be of type Vector{Float64}, but is a Float64");
+        assert_eq!(error, "argument 0 (`x`) must be of type Vector{Float64}, but is a Float64");
         for (types, number) in
             [(vec![Type::INT64], 0), (vec![Type::array(Type::FLOAT64, 1), Type::FLOAT64, Type::FLOAT64], 2)]
         {

@@ -96,6 +96,13 @@ fn a_dump_of_bbcode_keeps_its_switches_and_numbers() {
     assert_eq!(stdout(&bbkit(&["run", "-", "--args", "[false]"], &valid)), "1.0\n");
     let invalid = bbkit(&["verify", "-"], &dump("{\"arg\": 7}"));
     assert!(stderr(&invalid).contains("error[IR33]: -: f, block #3, %3:"), "{}", stderr(&invalid));
+    // A switch that does not end its block cannot be lowered, so that there is no IRCode of it.
+    let inside = String::from_utf8(dump("{\"arg\": 2}")).unwrap();
+    let follows =
+        "\"fallthrough_dest\": 3}}, \"type\": \"Any\"}, {\"stmt\": {\"goto\": {\"label\": 2}}, \"type\": \"Any\"}";
+    let inside = inside.replace("\"fallthrough_dest\": 3}}, \"type\": \"Any\"}", follows);
+    let said = stderr(&bbkit(&["verify", "-"], inside.as_bytes()));
+    assert!(said.contains("error[IR21]: -: f, block #1, %1: it ends a block, but statements follow"), "{said}");
 }
 
 /// What a pass does not change is called as it was, also where what stood before it is gone.

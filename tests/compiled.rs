@@ -406,14 +406,14 @@ end
     let error = jvp.call([m()], [Argument::Array(&tangent, &[3, 2])]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the tangent of argument 0 must be an array of dimensions [2, 3], but is an array of dimensions [3, 2]"
+        "the tangent of argument 0 (`m`) must be an array of dimensions [2, 3], but is an array of dimensions [3, 2]"
     );
     // Of what is no matrix itself, that is told.
     let error = jvp.call([Argument::Float64(1.0)], [Argument::Float64(1.0)]).unwrap_err();
     assert!(matches!(error, CallError::Argument { argument: 0, .. }), "{error}");
     let sine = module_of("function sine(x::Float64)::Float64\n1 ─ %1 = Base.sin(x)::Float64\n└──      return %1\nend");
     let error = sine.jvp("sine").compile().unwrap().call(&[1.0], 1.0).unwrap_err();
-    assert_eq!(error.to_string(), "argument 0 must be of type Float64, but is a Vector{Float64}");
+    assert_eq!(error.to_string(), "argument 0 (`x`) must be of type Float64, but is a Vector{Float64}");
     let hvp = module.hvp("corner").compile().unwrap();
     let (mut gradient, mut product) = ([0.0; 6], [0.0; 6]);
     let error = hvp.call([m()], [Argument::Array(&tangent, &[3, 2])], &mut gradient, &mut product).unwrap_err();
@@ -508,17 +508,17 @@ fn what_is_wrong_with_a_call_is_said() {
     let told = |error: CallError| error.to_string();
     assert_eq!(
         told(gradient.call((&x, &c, 5), &mut [0.0; 4]).unwrap_err()),
-        "4 numbers for the gradients of argument 0, which has 5"
+        "4 numbers for the gradients of argument 0 (`x`), which has 5"
     );
     assert_eq!(told(gradient.call((&x, &c), &mut dx).unwrap_err()), "arguments: 2, but there must be 3");
     assert_eq!(told(gradient.call((&x, &c, 5), ()).unwrap_err()), "gradients: 0, but there must be 1");
     assert_eq!(
         told(gradient.call((&x, &c, 5.0), &mut dx).unwrap_err()),
-        "argument 2 must be of type Int64, but is a Float64"
+        "argument 2 (`n`) must be of type Int64, but is a Float64"
     );
     assert_eq!(
         told(gradient.call((Argument::Array(&x, &[5, 1]), &c, 5), &mut dx).unwrap_err()),
-        "argument 0 must be of type Vector{Float64}, but is a Matrix{Float64}"
+        "argument 0 (`x`) must be of type Vector{Float64}, but is a Matrix{Float64}"
     );
     let error = gradient.call((Argument::Array(&x, &[usize::MAX, 16]), &c, 5), &mut dx).unwrap_err();
     assert!(told(error).contains("but is 5 numbers for a Matrix{Float64} of dimensions [18446744073709551615, 16]"));
@@ -568,11 +568,11 @@ end
     let told = |error: CompileError| error.to_string();
     assert_eq!(
         told(module.gradient("in_a_cell").compile().unwrap_err()),
-        "argument 1 of `in_a_cell` is a Cell, of which no value can be passed to compiled functions"
+        "argument 1 (`cell`) of `in_a_cell` is a Cell, of which no value can be passed to compiled functions"
     );
     assert_eq!(
         told(module.primal("untyped").compile().unwrap_err()),
-        "argument 0 of `untyped` is of unknown type: `types` gives it one"
+        "argument 0 (`x`) of `untyped` is of unknown type: `types` gives it one"
     );
     let typed = module.gradient("untyped").types([Type::FLOAT64]).compile().unwrap();
     assert_eq!((typed.call((0.0,), &mut dx).unwrap(), dx), (0.0, 1.0));
@@ -620,7 +620,7 @@ fn what_is_not_compiled_is_said() {
     assert_eq!(told(module.gradient("other").compile().unwrap_err()), "there is no function `other`");
     assert_eq!(
         told(module.gradient("weighted").wrt([3]).compile().unwrap_err()),
-        "argument 3 of `weighted` is an Int64; floats, arrays of floats and tuples of Float64 have derivatives here"
+        "argument 3 (`n`) of `weighted` is an Int64; floats, arrays of floats and tuples of Float64 have derivatives here"
     );
     assert_eq!(
         told(module.jvp("weighted").wrt([4]).compile().unwrap_err()),
@@ -628,7 +628,7 @@ fn what_is_not_compiled_is_said() {
     );
     assert_eq!(
         told(module.vjp("weighted").wrt([0, 0]).compile().unwrap_err()),
-        "argument 0 of `weighted` is named twice"
+        "argument 0 (`v`) of `weighted` is named twice"
     );
     let module = module_of(IN_PLACE);
     let error = told(module.gradient("itself").compile().unwrap_err());

@@ -153,24 +153,24 @@ fn floats_of_another_type_are_refused() {
     let told = |result: Result<f64, bbkit::compiled::CallError>| result.unwrap_err().to_string();
     assert_eq!(
         told(gradient.call((&[0.5_f64, 1.5, -2.0], 2.0_f32), (&mut dv, &mut dby))),
-        "argument 0 must be of type Vector{Float32}, but is a Vector{Float64}"
+        "argument 0 (`v`) must be of type Vector{Float32}, but is a Vector{Float64}"
     );
     assert_eq!(
         told(gradient.call((&V, 2.0_f64), (&mut dv, &mut dby))),
-        "argument 1 must be of type Float32, but is a Float64"
+        "argument 1 (`by`) must be of type Float32, but is a Float64"
     );
     assert_eq!(
         told(gradient.call((&V, 2.0_f32), (&mut wide_dv, &mut dby))),
-        "what is written to for argument 0 must be of type Float32, but is of type Float64"
+        "what is written to for argument 0 (`v`) must be of type Float32, but is of type Float64"
     );
     assert_eq!(
         told(gradient.call((&V, 2.0_f32), (&mut dv, &mut wide_dby))),
-        "what is written to for argument 1 must be of type Float32, but is of type Float64"
+        "what is written to for argument 1 (`by`) must be of type Float32, but is of type Float64"
     );
     let jvp = module.jvp("cubes").wrt([0]).compile().unwrap();
     assert_eq!(
         jvp.call((&V, 2.0_f32), &[1.0_f64, 0.0, 0.0]).unwrap_err().to_string(),
-        "the tangent of argument 0 must be of elements of type Float32, but is a Vector{Float64}"
+        "the tangent of argument 0 (`v`) must be of elements of type Float32, but is a Vector{Float64}"
     );
     // Fields of Float32 are not passed in slices.
     let pair = module_of(

@@ -13,6 +13,18 @@ pub fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// The name of something that was shown by its number, to stand behind that; nothing if it has none.
+///
+/// ```
+/// use ircode::wording::by_name;
+///
+/// assert_eq!(format!("argument 0{}", by_name(&Some("rate"))), "argument 0 (`rate`)");
+/// assert_eq!(format!("argument 0{}", by_name::<&str>(&None)), "argument 0");
+/// ```
+pub fn by_name<T: Display>(name: &Option<T>) -> String {
+    name.as_ref().map(|name| format!(" (`{name}`)")).unwrap_or_default()
+}
+
 /// What is shown, behind the article that it has when it is read out: `a Float64`, `an Int64`, `a UInt8`.
 ///
 /// ```

@@ -227,7 +227,7 @@ impl RuleTable {
             file: file.into(),
             rule: None,
             statement: None,
-            kind: RuleErrorKind::Text(error.to_string()),
+            kind: RuleErrorKind::Text(error),
         })?;
         let names: Module<IRCode> = Module::new();
         parsed.module.functions().iter().try_for_each(|function| self.add_function(file, function, &names))
@@ -573,6 +573,14 @@ mod tests {
             (
                 "function sin_vjp(x, out, seed)\n1 ─ %1 = tuple(seed)\n└── return %1\nend",
                 "its parameter _2 (`x`) needs a type",
+            ),
+            (
+                "function sin_vjp(x::Real, out::Real, seed::Real)::Tuple{Real}\n1 ─ %1 = tuple(seed)\n└── return %1\nend",
+                "its parameter _2 (`x`) is of the abstract type Real",
+            ),
+            (
+                "function arraylen_vjp(a::AbstractVector{Float64}, out, seed)\n1 ─ %1 = tuple(seed)\n└── return %1\nend",
+                "its parameter _2 (`a`) is of the abstract type AbstractVector{Float64}",
             ),
         ] {
             let error = table.add("bad.ir", text).unwrap_err();

@@ -49,6 +49,26 @@ pub(super) mod private {
 
 impl<T: private::Make> Compilable for T {}
 
+/// A derivative, which is with respect to arguments: everything that a [`Builder`] makes but functions themselves.
+///
+/// ```compile_fail,E0599
+/// # use bbkit::{Differentiate, ircode::{IRCode, Module}};
+/// # fn of(module: Module<IRCode>) {
+/// module.primal("f").wrt([0]);
+/// # }
+/// ```
+pub trait WithRespectTo: Compilable {}
+
+/// A derivative that reverse mode makes.
+///
+/// ```compile_fail,E0599
+/// # use bbkit::{Differentiate, ircode::{IRCode, Module}};
+/// # fn of(module: Module<IRCode>) {
+/// module.jvp("f").checkpoint(true);
+/// # }
+/// ```
+pub trait ByReverseMode: WithRespectTo {}
+
 impl<'m, T: Compilable> Builder<'m, T> {
     pub(super) fn new(module: &'m Module<IRCode>, name: &str) -> Self {
         let settings = Settings {
@@ -74,12 +94,6 @@ impl<'m, T: Compilable> Builder<'m, T> {
         self
     }
 
-    /// With respect to these arguments, counted from 0, in this order. Without it, with respect to all that are floats,
-    /// arrays of floats, or tuples and immutable structs of `Float64`s.
-    pub fn wrt(self, arguments: impl IntoIterator<Item = usize>) -> Self {
-        self.with(|settings| settings.wrt = Some(arguments.into_iter().collect()))
-    }
-
     /// With these types for arguments of which the function does not declare them, from the first one on.
     pub fn types(self, types: impl IntoIterator<Item = Type>) -> Self {
         self.with(|settings| settings.types = types.into_iter().collect())
@@ -90,28 +104,10 @@ impl<'m, T: Compilable> Builder<'m, T> {
         self.with(|settings| settings.limits = limits)
     }
 
-    /// With these techniques that make derivatives by reverse mode small.
-    pub fn savings(self, savings: Savings) -> Self {
-        self.with(|settings| settings.savings = savings)
-    }
-
-    /// With loops [checkpointed](reverse_mode::Options::checkpoint) in reverse mode, or not.
-    pub fn checkpoint(self, checkpoint: bool) -> Self {
-        self.with(|settings| settings.checkpoint = checkpoint)
-    }
-
     /// With [subnormal numbers taken for zero](Program::flush_subnormals): much faster where adjoints decay to such
     /// numbers.
     pub fn flush_subnormals(self, flush: bool) -> Self {
         self.with(|settings| settings.flush_subnormals = flush)
-    }
-
-    /// With derivatives that may be rounded in another order than in the interpreter, which is faster: adjoints that
-    /// loops carry are [multiplied by one number a round](passes::preaccumulation), what is added to an element several
-    /// times is [added up first](passes::increment_merging), and rounds that read the same numbers may be reversed [as
-    /// soon as they were run](reverse_mode::Options::reassociate). The value may be rounded otherwise, too.
-    pub fn reassociate(self, reassociate: bool) -> Self {
-        self.with(|settings| settings.reassociate = reassociate)
     }
 
     /// With so much work put into the code: [`Effort::Quick`] for what is called a few times.
@@ -194,7 +190,8 @@ impl<'m, T: Compilable> Builder<'m, T> {
                 true => "is of unknown type: `types` gives it one".into(),
                 false => format!("is {}, of which no value can be passed to compiled functions", with_article(ty)),
             };
-            return Err(CompileError::Argument { function: signature.function.clone(), number, problem });
+            let (function, name) = (signature.function.clone(), signature.name(number));
+            return Err(CompileError::Argument { function, number, name, problem });
         }
         Ok(program.flush_subnormals(self.settings.flush_subnormals))
     }
@@ -202,5 +199,33 @@ impl<'m, T: Compilable> Builder<'m, T> {
     /// The type of what the function returns in this module, of which the first field is the value.
     pub(super) fn result_error(&self, ty: Type, expected: &'static str) -> CompileError {
         CompileError::Result { function: self.settings.function.clone(), ty, expected }
+    }
+}
+
+impl<T: WithRespectTo> Builder<'_, T> {
+    /// With respect to these arguments, counted from 0, in this order. Without it, with respect to all that are floats,
+    /// arrays of floats, or tuples and immutable structs of `Float64`s.
+    pub fn wrt(self, arguments: impl IntoIterator<Item = usize>) -> Self {
+        self.with(|settings| settings.wrt = Some(arguments.into_iter().collect()))
+    }
+
+    /// With derivatives that may be rounded in another order than in the interpreter, which is faster: adjoints that
+    /// loops carry are [multiplied by one number a round](passes::preaccumulation), what is added to an element several
+    /// times is [added up first](passes::increment_merging), and rounds that read the same numbers may be reversed [as
+    /// soon as they were run](reverse_mode::Options::reassociate). The value may be rounded otherwise, too.
+    pub fn reassociate(self, reassociate: bool) -> Self {
+        self.with(|settings| settings.reassociate = reassociate)
+    }
+}
+
+impl<T: ByReverseMode> Builder<'_, T> {
+    /// With these techniques that make derivatives by reverse mode small.
+    pub fn savings(self, savings: Savings) -> Self {
+        self.with(|settings| settings.savings = savings)
+    }
+
+    /// With loops [checkpointed](reverse_mode::Options::checkpoint) in reverse mode, or not.
+    pub fn checkpoint(self, checkpoint: bool) -> Self {
+        self.with(|settings| settings.checkpoint = checkpoint)
     }
 }

@@ -10,7 +10,7 @@ use passes::reverse_mode::Derivative;
 use smallvec::SmallVec;
 
 use super::arguments::{Arguments, List, Output, Outputs, Place, list, places};
-use super::builder::{Builder, private};
+use super::builder::{Builder, ByReverseMode, WithRespectTo, private};
 use super::signature::{Signature, float_type};
 use super::{CallError, CompileError, pipeline};
 
@@ -47,6 +47,10 @@ impl fmt::Debug for Gradient {
         self.signature.debug(f, "Gradient")
     }
 }
+
+impl WithRespectTo for Gradient {}
+
+impl ByReverseMode for Gradient {}
 
 impl private::Make for Gradient {
     fn make(builder: &Builder<'_, Self>) -> Result<Self, CompileError> {

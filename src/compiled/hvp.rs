@@ -7,7 +7,7 @@ use ircode::ScalarType;
 use passes::{PassError, forward_mode};
 
 use super::arguments::{Arguments, Outputs, list, places};
-use super::builder::{Builder, private};
+use super::builder::{Builder, ByReverseMode, WithRespectTo, private};
 use super::gradient::{Accumulating, accumulating, float, float_at, push_shadows, put_numbers, shapes};
 use super::jvp::push_tangents;
 use super::signature::Signature;
@@ -49,6 +49,10 @@ impl fmt::Debug for Hvp {
         self.signature.debug(f, "Hvp")
     }
 }
+
+impl WithRespectTo for Hvp {}
+
+impl ByReverseMode for Hvp {}
 
 impl private::Make for Hvp {
     fn make(builder: &Builder<'_, Self>) -> Result<Self, CompileError> {

@@ -8,7 +8,7 @@ use passes::forward_mode;
 use smallvec::SmallVec;
 
 use super::arguments::{Arguments, List, list};
-use super::builder::{Builder, private};
+use super::builder::{Builder, WithRespectTo, private};
 use super::gradient::float_at;
 use super::signature::{Signature, float_type};
 use super::{CallError, CompileError, pipeline};
@@ -42,6 +42,8 @@ impl fmt::Debug for Jvp {
         self.signature.debug(f, "Jvp")
     }
 }
+
+impl WithRespectTo for Jvp {}
 
 impl private::Make for Jvp {
     fn make(builder: &Builder<'_, Self>) -> Result<Self, CompileError> {

@@ -87,7 +87,8 @@ pub(super) fn check_types(module: &Module<BBCode>, name: &Name, types: &[Type]) 
             Some(ty) if ty.is_unknown() || given.is_unknown() || module.is_a(given, ty) != Some(false) => continue,
             Some(ty) => format!("is given the type {given}, but is declared to be {}", with_article(ty)),
         };
-        return Err(CompileError::Argument { function: name.clone(), number, problem });
+        let parameter = function.parameters.get(number).cloned().flatten();
+        return Err(CompileError::Argument { function: name.clone(), number, name: parameter, problem });
     }
     Ok(())
 }
@@ -125,6 +126,8 @@ pub(super) struct Signature {
     pub(super) parameters: Vec<Parameter>,
     /// The arguments with respect to which it is differentiated, counted from 0, in the order in which they were named.
     pub(super) wrt: Vec<usize>,
+    /// The names of the arguments, as far as they are known.
+    names: Vec<Option<Name>>,
 }
 
 /// The numbers that belong to the arguments with respect to which a function is differentiated.
@@ -145,8 +148,11 @@ impl Signature {
         wrt: Option<&[usize]>,
     ) -> Result<Signature, CompileError> {
         let parameters: Vec<Parameter> = types.iter().map(|ty| Parameter::of(module, ty)).collect();
-        let error =
-            |number: usize, problem: String| CompileError::Argument { function: function.clone(), number, problem };
+        let names = module.function(function).map(|function| function.parameters.clone()).unwrap_or_default();
+        let error = |number: usize, problem: String| {
+            let name = names.get(number).cloned().flatten();
+            CompileError::Argument { function: function.clone(), number, name, problem }
+        };
         let all: Vec<usize>;
         let wrt = match wrt {
             Some(wrt) => wrt,
@@ -180,7 +186,12 @@ impl Signature {
                 return Err(error(number, "is named twice".into()));
             }
         }
-        Ok(Signature { function: function.clone(), parameters, wrt: wrt.to_vec() })
+        Ok(Signature { function: function.clone(), parameters, wrt: wrt.to_vec(), names })
+    }
+
+    /// The name of an argument, counted from 0.
+    pub(super) fn name(&self, argument: usize) -> Option<Name> {
+        self.names.get(argument).cloned().flatten()
     }
 
     /// Where an argument is among those with respect to which the function is differentiated.
@@ -222,13 +233,14 @@ impl Signature {
         for ((place, &expected), &argument) in places.iter_mut().zip(counts).zip(&self.wrt) {
             let (given, ty) = (place.numbers().len(), place.numbers().ty());
             if given != expected {
-                return Err(CallError::Length { what, argument, given, expected });
+                return Err(CallError::Length { what, argument, name: self.name(argument), given, expected });
             }
             if let Some(float) = self.parameters.get(argument).and_then(Parameter::float)
                 && float != ty
             {
                 let (expected, given) = (format!("of type {float}"), format!("of type {ty}"));
-                return Err(CallError::Argument { what: "what is written to for argument", argument, expected, given });
+                let (what, name) = ("what is written to for argument", self.name(argument));
+                return Err(CallError::Argument { what, argument, name, expected, given });
             }
         }
         Ok(())
@@ -246,7 +258,7 @@ impl Signature {
             return Err(CallError::Count { what, given: tangents.len(), expected: counts.len() });
         }
         for ((tangent, &expected), &argument) in tangents.iter().zip(counts).zip(&self.wrt) {
-            let parameter = self.parameters.get(argument);
+            let (parameter, name) = (self.parameters.get(argument), || self.name(argument));
             let fits = match parameter {
                 Some(Parameter::Float(ty)) => tangent.scalar_type() == Some(*ty),
                 Some(Parameter::Fields(_)) => matches!(tangent, Argument::Fields(_)),
@@ -255,7 +267,7 @@ impl Signature {
             };
             let given = tangent.numbers();
             if fits && given != expected {
-                return Err(CallError::Length { what: "tangent", argument, given, expected });
+                return Err(CallError::Length { what: "tangent", argument, name: name(), given, expected });
             }
             let (own, of_argument) = (shape(tangent), args.get(argument).and_then(shape));
             // An argument that is no array itself is told about by the call.
@@ -266,7 +278,13 @@ impl Signature {
             let array = |dims: &[usize]| format!("an array of dimensions {dims:?}");
             if let (Some(Parameter::Floats(ty)), Some(_), false) = (parameter, &own, fits) {
                 let (expected, given) = (format!("of elements of type {ty}"), tangent.to_string());
-                return Err(CallError::Argument { what: "the tangent of argument", argument, expected, given });
+                return Err(CallError::Argument {
+                    what: "the tangent of argument",
+                    argument,
+                    name: name(),
+                    expected,
+                    given,
+                });
             }
             let expected = match (parameter, of_argument) {
                 (Some(Parameter::Float(ty)), _) => format!("of type {ty}"),
@@ -276,7 +294,13 @@ impl Signature {
                 (_, dims) => array(&dims.unwrap_or_default()),
             };
             let given = own.map_or_else(|| tangent.to_string(), |dims| array(&dims));
-            return Err(CallError::Argument { what: "the tangent of argument", argument, expected, given });
+            return Err(CallError::Argument {
+                what: "the tangent of argument",
+                argument,
+                name: name(),
+                expected,
+                given,
+            });
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use passes::reverse_mode::Derivative;
 use smallvec::SmallVec;
 
 use super::arguments::{Arguments, List, Outputs, Place, list, places};
-use super::builder::{Builder, private};
+use super::builder::{Builder, ByReverseMode, WithRespectTo, private};
 use super::gradient::{float, float_at, put_numbers, shapes};
 use super::signature::{Counts, Parameter, Signature};
 use super::{CallError, CompileError, pipeline};
@@ -63,6 +63,10 @@ impl fmt::Debug for Vjp {
         self.signature.debug(f, "Vjp")
     }
 }
+
+impl WithRespectTo for Vjp {}
+
+impl ByReverseMode for Vjp {}
 
 impl private::Make for Vjp {
     fn make(builder: &Builder<'_, Self>) -> Result<Self, CompileError> {

@@ -13,6 +13,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use ircode::wording::by_name;
 use ircode::{IRCode, Module, Name, SSAValue, Type, with_element_copies};
 
 pub use argument::{Argument, Float};
@@ -68,10 +69,12 @@ pub enum CallError {
     #[error(transparent)]
     Run(RunError),
     /// What was passed [in place](Program::call_in_place) is not of the type of its parameter.
-    #[error("argument {argument} must be of type {expected}, but is {given}")]
+    #[error("argument {argument}{} must be of type {expected}, but is {given}", by_name(.name))]
     Argument {
         /// The argument, counted from 0.
         argument: usize,
+        /// Its name, if it has one.
+        name: Option<Name>,
         /// The declared type.
         expected: Type,
         /// What was passed.

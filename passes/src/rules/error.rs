@@ -1,7 +1,7 @@
 //! Why a rule cannot be used.
 
-use ircode::wording::{counted, with_article};
-use ircode::{Name, SSAValue, Type};
+use ircode::wording::{by_name, counted, with_article};
+use ircode::{Name, Positions, SSAValue, TextError, Type, Violations};
 
 /// Why a rule cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,7 +34,7 @@ impl std::error::Error for RuleError {}
 pub enum RuleErrorKind {
     /// The text cannot be read.
     #[error("{0}")]
-    Text(String),
+    Text(TextError),
     /// The name does not say which derivative it is.
     #[error("the name of a rule ends in `_vjp` or `_jvp`")]
     Name,
@@ -63,7 +63,7 @@ pub enum RuleErrorKind {
     NameTaken(Name),
     /// The code is not valid.
     #[error("{0}")]
-    Invalid(String),
+    Invalid(Violations<Positions>),
     /// It is no function that could be written in the place of the primitive.
     #[error("a rule for a primitive has a single block")]
     SeveralBlocks,
@@ -91,16 +91,28 @@ pub enum RuleErrorKind {
     },
     /// A parameter that is an operand of a primitive has no type.
     #[error("its parameter _{number}{} needs a type: the rule is for operands of that type",
-        .name.as_ref().map(|name| format!(" (`{name}`)")).unwrap_or_default())]
+        by_name(.name))]
     Untyped {
         /// The number, as in `_2`.
         number: usize,
         /// The name, if it has one.
         name: Option<Name>,
     },
+    /// A parameter that is an operand of a primitive has an abstract type.
+    #[error("its parameter _{number}{} is of the abstract type {given}, but a rule is for operands of one type; `T` and `U` \
+        stand for any float type, `I` for any integer type, `Any` for any type",
+        by_name(.name))]
+    Abstract {
+        /// The number, as in `_2`.
+        number: usize,
+        /// The name, if it has one.
+        name: Option<Name>,
+        /// Its type.
+        given: Type,
+    },
     /// A parameter has the wrong type.
     #[error("its parameter _{number}{}, {what}, must be {}, but is {}",
-        .name.as_ref().map(|name| format!(" (`{name}`)")).unwrap_or_default(), with_article(.expected), with_article(.given))]
+        by_name(.name), with_article(.expected), with_article(.given))]
     ParameterType {
         /// The number, as in `_2`.
         number: usize,

@@ -3,8 +3,8 @@
 use ircode::primitives::Primitive;
 use ircode::wording::{counted, with_article};
 use ircode::{
-    Argument, Body, Callee, Constant, Function, IRCode, Module, Name, Operand, Positions, SSAValue, Scalar, Stmt, Type,
-    TypeKind, without_main,
+    Argument, Body, Callee, Constant, Function, IRCode, Module, Name, Operand, Positions, SSAValue, Scalar, ScalarType,
+    Stmt, Type, TypeKind, is_below, without_main,
 };
 
 use super::bindings::ranked;
@@ -31,7 +31,7 @@ pub(super) fn read_rule<F: Body>(function: &Function<IRCode>, names: &Module<F>)
     let ir = &function.body;
     if let Err(violations) = ir.verify() {
         let at = violations.0.iter().find_map(|violation| violation.statement);
-        return Err(Found((RuleErrorKind::Invalid(violations.to_string()), at)));
+        return Err(Found((RuleErrorKind::Invalid(violations), at)));
     }
     match target(function, (of, kind), names)? {
         Target::Primitive(primitive) => {
@@ -43,6 +43,10 @@ pub(super) fn read_rule<F: Body>(function: &Function<IRCode>, names: &Module<F>)
             if let Some(index) = argtypes.iter().position(|ty| *ty == Type::Untyped) {
                 let name = function.parameters.get(index).cloned().flatten();
                 return Err(RuleErrorKind::Untyped { number: index + 2, name }.into());
+            }
+            if let Some((index, ty)) = argtypes.iter().enumerate().find(|(_, ty)| is_above_operands(ty)) {
+                let name = function.parameters.get(index).cloned().flatten();
+                return Err(RuleErrorKind::Abstract { number: index + 2, name, given: ty.clone() }.into());
             }
             let in_place = single_block(function, names)?;
             let outputs = outputs(function, kind, argtypes.len(), names)?;
@@ -70,6 +74,13 @@ pub(super) fn read_rule<F: Body>(function: &Function<IRCode>, names: &Module<F>)
             read_rule_of_function(function, kind, target, names)
         }
     }
+}
+
+/// Whether this is the name of an abstract type above numbers or arrays. Rules are chosen by the types of operands, which
+/// are concrete.
+fn is_above_operands(ty: &Type) -> bool {
+    let mut operands = ScalarType::ALL.into_iter().map(Type::Scalar).chain([Type::array(Type::FLOAT64, 1)]);
+    matches!(ty, Type::Named(_)) && operands.any(|operand| is_below(&operand, None, ty) == Some(true))
 }
 
 /// The name of what a rule of this name is for, and which derivative it gives.

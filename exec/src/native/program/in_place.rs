@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ircode::{Scalar, ScalarType, Type};
+use ircode::{Name, Scalar, ScalarType, Type};
 use smallvec::SmallVec;
 
 use super::argument::{Argument, Float, MOST_DIMENSIONS, can_be_passed, elements};
@@ -53,7 +53,7 @@ impl Program {
     /// [`CallError::Argument`], for the first that cannot.
     pub fn check_first_arguments(&self, function: usize, args: &[Argument<'_>]) -> Result<(), CallError> {
         let parameters = &self.entry(function)?.signature.parameters;
-        self.check_arguments(function, parameters.get(..args.len()).unwrap_or(parameters), args)
+        self.check_arguments(function, parameters.get(..args.len()).unwrap_or(parameters), args, 0)
     }
 
     /// Calls the function of this [number](Self::number) on memory of the caller. From the third call on nothing is
@@ -90,7 +90,7 @@ impl Program {
         let layout = &entry.signature.result;
         // SAFETY: the call has put its result there.
         let take = |result| unsafe { numbers_at(layout, result, &layout.offsets) };
-        self.check_arguments(function, &entry.signature.parameters, args)?;
+        self.check_arguments(function, &entry.signature.parameters, args, 0)?;
         self.with_context(|context| self.call_lent(context, entry, args, take))
     }
 
@@ -122,7 +122,7 @@ impl Program {
                 }
             }
         };
-        self.check_arguments(function, &entry.signature.parameters, args)?;
+        self.check_arguments(function, &entry.signature.parameters, args, 0)?;
         self.with_context(|context| self.call_lent(context, entry, args, take))
     }
 
@@ -131,12 +131,13 @@ impl Program {
         self.finished.entries.get(function).ok_or_else(missing)
     }
 
-    /// Whether these can be passed for the parameters of a function, or for the last ones of them.
+    /// Whether these can be passed for the parameters of a function, or for those that follow the first so many.
     pub(crate) fn check_arguments(
         &self,
         function: usize,
         parameters: &[Arc<Layout>],
         args: &[Argument<'_>],
+        first: usize,
     ) -> Result<(), CallError> {
         let expected = parameters.len();
         if args.len() != expected {
@@ -146,10 +147,17 @@ impl Program {
         for (index, (arg, layout)) in args.iter().zip(parameters).enumerate() {
             if !arg.fits(layout) {
                 let (expected, given) = (layout.ty.clone(), arg.to_string());
-                return Err(CallError::Argument { argument: index, expected, given });
+                let name = self.parameter_name(function, first + index).cloned();
+                return Err(CallError::Argument { argument: index, name, expected, given });
             }
         }
         Ok(())
+    }
+
+    /// The name of a parameter, counted from 0.
+    fn parameter_name(&self, function: usize, number: usize) -> Option<&Name> {
+        let function = self.finished.shared.module.function(self.names().get(function)?)?;
+        function.parameters.get(number)?.as_ref()
     }
 
     /// Calls, and takes what is wanted of the result, which lies at the address that is passed.

@@ -76,7 +76,7 @@ impl Program {
     /// change for the caller are among these.
     pub fn begin(&self, function: usize, args: &mut [Argument<'_>]) -> Result<Pending<'_>, CallError> {
         let entry = self.entry(function)?;
-        self.check_arguments(function, &entry.signature.parameters, args)?;
+        self.check_arguments(function, &entry.signature.parameters, args, 0)?;
         refuse_slices_to_change(args)?;
         let mut pending = Pending {
             program: self,
@@ -152,7 +152,7 @@ impl Pending<'_> {
                 return Err(outside(RunErrorKind::Arity { function: name, expected: 0, got: args.len() + 1 }));
             }
         };
-        program.check_arguments(function, rest, args)?;
+        program.check_arguments(function, rest, args, 1)?;
         refuse_slices_to_change(args)?;
         let given = field_of(&self.layout, self.result, field).filter(|given| given.layout.ty == first.ty);
         let Some(given) = given else {
