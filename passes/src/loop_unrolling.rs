@@ -199,9 +199,7 @@ impl Search<'_> {
         if self.graph.has_virtual_predecessor(header) {
             return None;
         }
-        let (around, entered): (Vec<BlockId>, Vec<BlockId>) =
-            self.graph.predecessors(header).partition(|&from| inside(from));
-        let ([latch], [before]) = (around.as_slice(), entered.as_slice()) else { return None };
+        let (before, latch) = self.loops.entry_and_latch(self.graph.graph(), id)?;
         let blocks: Vec<BlockId> = numbers.iter().filter_map(|&number| block(number)).collect();
         let mut exit = None;
         for &from in &blocks {
@@ -214,19 +212,20 @@ impl Search<'_> {
             }
             let Stmt::GotoIfNot(goto) = &self.bb.terminator(from)?.1.stmt else { return None };
             let (if_true, if_false) = (inside(self.bb.next(from)?), inside(goto.dest));
-            let decides = self.domtree.dominates(self.graph.number(from)?, self.graph.number(*latch)?);
+            let decides = self.domtree.dominates(self.graph.number(from)?, latch);
             if exit.is_some() || if_true == if_false || !decides {
                 return None;
             }
             exit = Some(Exit { block: from, condition: goto.cond.clone(), stays: if_true });
         }
+        let (before, latch) = (block(before)?, block(latch)?);
         let mut counters = Vec::new();
         for (phi, inst) in self.bb.phi_nodes(header) {
             let node = inst.stmt.as_phi()?;
             let from = |edge: BlockId| node.entries.iter().find(|entry| entry.edge == edge)?.value.clone();
-            counters.push(Counter { phi, start: from(*before)?, next: from(*latch)? });
+            counters.push(Counter { phi, start: from(before)?, next: from(latch)? });
         }
-        Some(Counted { header, blocks, before: *before, latch: *latch, exit: exit?, counters, rounds: 0 })
+        Some(Counted { header, blocks, before, latch, exit: exit?, counters, rounds: 0 })
     }
 
     /// How many rounds a loop has, if that is found by computing its condition for one after the other.

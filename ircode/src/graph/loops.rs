@@ -99,6 +99,27 @@ impl LoopForest {
         self.tree.is_ancestor(id.0 as usize + 1, tree_node(self.innermost(node)))
     }
 
+    /// The node from which alone a loop is entered, and the one from which alone it is gone around (its latch); `None` if
+    /// there are others, or one goes to the header by two edges. The entry of the graph is entered from outside of it.
+    ///
+    /// ```
+    /// use ircode::graph::{FlowGraph, LoopForest};
+    ///
+    /// let graph = FlowGraph::new(4, [(0, 1), (1, 2), (2, 1), (1, 3)]);
+    /// let loops = LoopForest::new(&graph);
+    /// let id = loops.innermost(2).unwrap();
+    /// assert_eq!(loops.entry_and_latch(&graph, id), Some((0, 2)));
+    /// ```
+    pub fn entry_and_latch(&self, graph: &FlowGraph, id: LoopId) -> Option<(usize, usize)> {
+        let found = self.get(id).filter(|found| !found.irreducible && found.header != 0)?;
+        let preds: Vec<usize> = graph.predecessors(found.header).collect();
+        match *preds.as_slice() {
+            [a, b] if !self.contains(id, a) && self.contains(id, b) => Some((a, b)),
+            [a, b] if self.contains(id, a) && !self.contains(id, b) => Some((b, a)),
+            _ => None,
+        }
+    }
+
     /// The innermost loop that holds both loops; `None` is the whole graph.
     pub fn common(&self, a: Option<LoopId>, b: Option<LoopId>) -> Option<LoopId> {
         loop_id(self.tree.nearest_common_ancestor(tree_node(a), tree_node(b)).unwrap_or(0))

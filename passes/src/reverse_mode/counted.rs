@@ -19,17 +19,6 @@ pub(super) struct CountedLoop {
     pub(super) field: usize,
 }
 
-/// The predecessors of the header of a loop: the one before it and the one in it, if these are all.
-fn ways_in(graph: &BlockGraph, loops: &LoopForest, id: LoopId) -> Option<(usize, usize)> {
-    let found = loops.get(id).filter(|found| !found.irreducible && found.header != 0)?;
-    let preds: Vec<usize> = graph.graph().predecessors(found.header).collect();
-    match *preds.as_slice() {
-        [a, b] if !loops.contains(id, a) && loops.contains(id, b) => Some((a, b)),
-        [a, b] if loops.contains(id, a) && !loops.contains(id, b) => Some((b, a)),
-        _ => None,
-    }
-}
-
 /// The edges that leave loops, with the loops that each leaves, innermost first.
 fn exits(graph: &BlockGraph, loops: &LoopForest) -> Vec<(usize, usize, Vec<LoopId>)> {
     let mut found = Vec::new();
@@ -84,7 +73,7 @@ pub(super) fn isolate(bb: &mut BBCode) -> Result<(), EditError> {
     let mut edges: Vec<(usize, usize)> = Vec::new();
     let mut countable: HashSet<LoopId> = HashSet::new();
     for (id, found) in loops.iter() {
-        let Some((before, latch)) = ways_in(&graph, &loops, id) else { continue };
+        let Some((before, latch)) = loops.entry_and_latch(graph.graph(), id) else { continue };
         countable.insert(id);
         for pred in [before, latch] {
             if several(Box::new(graph.graph().successors(pred))) {
@@ -132,7 +121,7 @@ pub(super) fn counted_loops(graph: &BlockGraph, loops: &LoopForest, relevant: &[
     }
     let mut found = Vec::new();
     for (id, of) in loops.iter().filter(|(id, of)| !shared.contains(id) && is_relevant(of.header)) {
-        let Some((before, latch)) = ways_in(graph, loops, id) else { continue };
+        let Some((before, latch)) = loops.entry_and_latch(graph.graph(), id) else { continue };
         let only = |block: usize| graph.graph().successors(block).len() == 1;
         if !only(before) || !only(latch) {
             continue;

@@ -232,23 +232,18 @@ impl<'a> Search<'a, '_> {
         phis.collect()
     }
 
-    /// The only block that goes to a header from outside and the only one from inside.
-    fn ways_to(&self, header: BlockId, inside: &dyn Fn(BlockId) -> bool) -> Option<(BlockId, BlockId)> {
-        if self.graph.has_virtual_predecessor(header) {
-            return None;
-        }
-        let (latches, before): (Vec<BlockId>, Vec<BlockId>) =
-            self.graph.predecessors(header).partition(|&from| inside(from));
-        match (before.as_slice(), latches.as_slice()) {
-            ([before], [latch]) => Some((*before, *latch)),
-            _ => None,
-        }
+    /// The only block from which a loop is entered, and the only one from which it is gone around.
+    fn ways_in(&self, id: LoopId) -> Option<(BlockId, BlockId)> {
+        let (before, latch) = self.loops.entry_and_latch(self.graph.graph(), id)?;
+        let (before, latch) = (self.graph.block(before)?, self.graph.block(latch)?);
+        let header = self.graph.block(self.loops.get(id)?.header)?;
+        (!self.graph.has_virtual_predecessor(header)).then_some((before, latch))
     }
 
     fn inner(&self, id: LoopId, blocks: &[BlockId]) -> Option<Inner> {
         let inside = |block: BlockId| is_inside(self.graph, self.loops, id, block);
         let header = *blocks.first()?;
-        let (before, latch) = self.ways_to(header, &inside)?;
+        let (before, latch) = self.ways_in(id)?;
         let mut found: Option<(BlockId, BlockId, Operand<Ids>)> = None;
         let (mut body, mut behind, mut at) = (Vec::new(), Vec::new(), header);
         for _ in blocks {
@@ -317,7 +312,7 @@ impl<'a> Search<'a, '_> {
     fn around(&self, around: &Rc<Around<'a>>, inner: Inner) -> Option<Nest<'a>> {
         let found = self.loops.get(around.id).filter(|found| !found.irreducible)?;
         let header = self.graph.block(found.header)?;
-        let (before, latch) = self.ways_to(header, &|block| around.has(block))?;
+        let (before, latch) = self.ways_in(around.id)?;
 
         // One block behind the other up to the inner loop, which one branch at most may pass by.
         let (mut at, mut entering, mut entered, mut meeting) = (header, vec![header], None, None);

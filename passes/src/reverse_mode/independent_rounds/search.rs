@@ -203,9 +203,7 @@ impl Search<'_, '_> {
         let plan = self.plan;
         let found = plan.loops.get(id).filter(|found| !found.irreducible)?;
         let graph = plan.graph.graph();
-        let (inside, outside): (Vec<usize>, Vec<usize>) =
-            plan.predecessors(found.header).into_iter().partition(|&pred| plan.loops.contains(id, pred));
-        let ([latch], [before]) = (inside.as_slice(), outside.as_slice()) else { return None };
+        let (before, latch) = plan.loops.entry_and_latch(graph, id)?;
         let mut numbers: Vec<usize> =
             (0..plan.ways.relevant.len()).filter(|&number| plan.loops.contains(id, number)).collect();
         let mut members: HashSet<usize> = numbers.iter().copied().collect();
@@ -230,10 +228,10 @@ impl Search<'_, '_> {
         numbers.extend(errors);
         numbers.sort_unstable();
         let odd = |&number: &usize| plan.block(number).is_none_or(|block| plan.primal.has_odd_edges(block));
-        if numbers.iter().chain([before, &exit]).any(odd) || !self.domtree.dominates(leaves, *latch) {
+        if numbers.iter().chain([&before, &exit]).any(odd) || !self.domtree.dominates(leaves, latch) {
             return None;
         }
-        Some((Blocks { header: found.header, latch: *latch, leaves, exit, numbers, members }, *before))
+        Some((Blocks { header: found.header, latch, leaves, exit, numbers, members }, before))
     }
 
     /// The φ to which the rounds add: the only one of the header that is active. With what it is in the next round.
