@@ -17,6 +17,7 @@ pub(crate) mod function;
 mod gutter;
 mod header;
 mod hidden;
+mod infix;
 mod irtools;
 mod labels;
 mod literal;

@@ -16,7 +16,7 @@ use super::gutter::Gutter;
 use super::header::Header;
 use super::parser::SourceMap;
 use super::print::default_type;
-use super::slot_names::{FIRST_SLOT, Meanings, SlotNames};
+use super::slot_names::{FIRST_SLOT, Meanings, SlotNames, has_values};
 use super::statement_end::{ends_statement, is_annotation, is_comment, is_overwritten};
 use crate::cfg::Cfg;
 use crate::code::{IRCode, NewNode};
@@ -552,12 +552,16 @@ impl Building {
     /// them have a name there: the names are those of objects.
     fn number_slots(&mut self) -> Vec<(Argument, Name)> {
         let Some(slots) = self.scope.slots.take() else { return Vec::new() };
-        // An IRCode numbers its arguments, so a name in its listing is that of an object.
-        let is_ircode = !self.is_code_info && !slots.marked && (self.has_lines || self.uses_numbers());
-        let are_objects = is_ircode || self.all_given;
         let insts = self.stmts.stmts().iter().zip(self.stmts.types());
-        let pending = self.pending.iter().map(|pending| (&pending.inst.stmt, &pending.inst.ty));
-        let mut meanings = Meanings::of(&slots, insts.chain(pending), are_objects);
+        let insts = insts.chain(self.pending.iter().map(|pending| (&pending.inst.stmt, &pending.inst.ty)));
+        // An IRCode numbers its arguments, so a name in its listing is that of an object, unless it can be none: then
+        // this is the body of a CodeInfo.
+        let is_ircode = !self.is_code_info
+            && !slots.marked
+            && (self.has_lines || self.uses_numbers())
+            && !has_values(&slots, insts.clone(), self.result.as_ref());
+        let are_objects = is_ircode || self.all_given;
+        let mut meanings = Meanings::of(&slots, insts, self.result.as_ref(), are_objects);
         meanings.number(self.given.len(), &self.scope.numbered);
         if !is_ircode {
             meanings.given.clone_from(&self.scope.parameters);

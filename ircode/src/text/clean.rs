@@ -109,10 +109,11 @@ fn without_escapes(text: &str) -> String {
             rest = sequence.get(length..).unwrap_or_default();
             rest = rest.get(rest.chars().next().map_or(0, char::len_utf8)..).unwrap_or_default();
         } else if c == '\u{1b}' {
-            // A sequence of another kind: one character, or a title that a bell ends.
+            // A sequence of another kind: one character, or a title or a link that a bell or `ESC \` ends.
             if let Some(title) = rest.strip_prefix(']') {
-                let length = title.find(['\u{7}', '\n']).unwrap_or(title.len());
-                rest = title.get(length..).unwrap_or_default().trim_start_matches('\u{7}');
+                let length = title.find(['\u{7}', '\n', '\u{1b}']).unwrap_or(title.len());
+                let end = title.get(length..).unwrap_or_default();
+                rest = end.strip_prefix("\u{1b}\\").or_else(|| end.strip_prefix('\u{7}')).unwrap_or(end);
             } else {
                 rest = rest.get(rest.chars().next().map_or(0, char::len_utf8)..).unwrap_or_default();
             }
@@ -135,6 +136,8 @@ mod tests {
         let line = "\u{1b}[90m\u{1b}[72G│╻ Box\u{1b}[1G\u{1b}[39m\u{1b}[90m2 \u{1b}[39m\u{1b}[0m1 ── %1  = Core.Box\u{1b}[36m::T\u{1b}[39m\n";
         assert_eq!(clean(line), "2 1 ── %1  = Core.Box::T\n");
         assert_eq!(clean("\u{1b}]0;title\u{7}1 ─ return 1\u{1b}"), "1 ─ return 1");
+        let link = "\u{1b}]8;;http://julialang.org\u{1b}\\goto\u{1b}]8;;\u{1b}\\ #3 if not %1";
+        assert_eq!(clean(link), "goto #3 if not %1");
     }
 
     #[test]

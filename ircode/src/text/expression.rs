@@ -352,21 +352,16 @@ impl<'a> Cursor<'a> {
                 _ => Context::Call,
             };
             match self.expression(scope, inside)? {
-                Stmt::Value(operand) => operand,
+                Stmt::Value(operand) => {
+                    self.narrowed_type(self.at, |behind| behind.starts_with(')'));
+                    operand
+                }
                 call => Operand::Nested(Box::new(call)),
             }
         };
         self.skip_spaces();
         self.expect(")")?;
         Ok(inner)
-    }
-
-    /// The operator in `(==)`, which stands here: how symbols of some operators are printed behind the colon.
-    pub(super) fn parenthesised_operator(&self) -> Option<&'a str> {
-        let rest = self.rest().strip_prefix('(')?;
-        let quoted = operator_prefix(rest).into_iter().chain([":", "::", "=", ":="]);
-        let mut closed = quoted.filter(|op| rest.strip_prefix(op).is_some_and(|rest| rest.starts_with(')')));
-        closed.next()
     }
 
     /// The name of a symbol behind the colon.
@@ -464,7 +459,7 @@ impl<'a> Cursor<'a> {
             let length = balanced_length(self.rest(), |rest| rest.starts_with(')'));
             self.at += length;
             self.expect(")")?;
-            return Ok(Operand::Constant(Constant::Text(self.text(start..self.at).into())));
+            return self.object_from(start);
         };
         self.expect(")")?;
         Ok(operand)

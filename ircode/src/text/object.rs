@@ -34,7 +34,8 @@ impl Cursor<'_> {
         let is_pair = text.starts_with(['"', ':', '\'']) && text.contains(" => ")
             || text.starts_with('\'') && text.contains("':");
         let object = (is_pair || text.starts_with(|c: char| c.is_alphanumeric() || c == '-'))
-            && !text.contains(['%', '│', '═', '─']);
+            && !text.contains(['%', '│', '═', '─'])
+            && !names_argument(text);
         let closed = self.rest().get(length..).is_some_and(|rest| !rest.is_empty());
         if !object || !closed || !text.contains(' ') && !text.contains("//") && !text.contains(':') {
             self.at = end;
@@ -118,7 +119,8 @@ impl Cursor<'_> {
     /// The object whose text stands from `start` to here. In code that is quoted values are named, and not used.
     pub(super) fn object_from(&self, start: usize) -> Read<Operand<Positions>> {
         let text = self.text(start..self.at).trim_end();
-        if !text.contains(":(") && names_value(text) {
+        let is_quoted = text.contains(":(") && (!text.starts_with("$(") || text.starts_with("$(QuoteNode("));
+        if !is_quoted && (names_value(text) || names_argument(text)) {
             let span = self.span(start, self.at);
             return Err(Diagnostic::error(span, "this cannot be read", "it names a value, and is no object"));
         }
@@ -155,6 +157,22 @@ fn names_value(text: &str) -> bool {
         }
     }
     false
+}
+
+/// Whether a text names an argument by its number, `_2`, where no name of another thing is.
+fn names_argument(text: &str) -> bool {
+    if text.contains(['"', '`']) {
+        return false;
+    }
+    text.match_indices('_').any(|(at, _)| {
+        let before = text.get(..at).unwrap_or_default();
+        let digits = text.get(at + 1..).unwrap_or_default();
+        let behind = digits.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_alone = |c: char| !is_identifier_part(c) && !matches!(c, '.' | '@' | '#' | ':');
+        behind.len() < digits.len()
+            && before.chars().next_back().is_none_or(is_alone)
+            && !behind.starts_with(|c: char| is_identifier_part(c) || c == '"')
+    })
 }
 
 /// An operator that is an operand itself.
@@ -230,12 +248,15 @@ mod tests {
 
     #[test]
     fn what_names_a_value_is_no_object() {
-        for object in ["(%1 .+ _2)", "Main.f((%1 .+ _2))"] {
+        for object in ["(%1 .+ _2)", "Main.f((%1 .+ _2))", "Main.f(g(_2))", "$(foo(:(%1), 2))"] {
             let text = format!("1 ─ %1 = Main.f(_2)::Any\n│   %2 = {object}::Any\n└──      return %2\n");
             let error = parse_function(&text).unwrap_err();
             assert!(error.to_string().contains("this cannot be read"), "{error}");
         }
         assert!(parse_function("1 ─ %1 = (\"%1\", 2)::Any\n└──      return %1\n").is_ok());
+        for call in ["Core.tuple(1.0 + _2)", "Core.tuple(2, -_2)"] {
+            assert!(parse_function(&format!("1 ─ %1 = {call}::Any\n└──      return %1\n")).is_err(), "{call}");
+        }
     }
 
     #[test]

@@ -60,6 +60,7 @@ impl Meanings {
     pub(super) fn of<'a>(
         slots: &SlotNames,
         insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Type)> + Clone,
+        result: Option<&Type>,
         are_objects: bool,
     ) -> Meanings {
         let mut types = names_of_types(slots, insts.clone(), are_objects);
@@ -67,7 +68,7 @@ impl Meanings {
             return Meanings { types, ..Meanings::default() };
         }
         let functions = names_of_functions(slots, insts.clone());
-        let values = names_of_values(slots, insts.clone());
+        let values = names_of_values(slots, insts.clone(), result);
         types.retain(|name| !values.contains(name));
         let is_argument = |name: &&Name| !types.contains(*name) && !functions.contains(*name);
         let (mut seen, mut names): (HashSet<Name>, Vec<Name>) = Default::default();
@@ -141,13 +142,15 @@ impl Meanings {
     }
 }
 
+/// Names of modules and numbers of Julia's own.
+const OBJECTS: &[&str] = &["Base", "Core", "Main", "π", "ℯ"];
+
 /// Which of these names are those of functions, as a type says, `typeof(show)`, or of Julia's own modules and
 /// constants.
 fn names_of_functions<'a>(
     slots: &SlotNames,
     insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Type)> + Clone,
 ) -> HashSet<Name> {
-    const OBJECTS: &[&str] = &["Base", "Core", "Main", "π", "ℯ"];
     let mut found: HashSet<Name> =
         slots.names.iter().filter(|name| OBJECTS.contains(&name.as_str())).cloned().collect();
     // What is called by the name of a function that changes its argument.
@@ -188,32 +191,68 @@ fn named_in_listing<'s>(path: &str, slots: &'s SlotNames) -> Option<&'s Name> {
     slots.places.get_key_value(unqualified(path)).map(|(name, _)| name)
 }
 
-/// Names that stand where only a number, an array or an object can: they are those of arguments, also where functions
-/// of Julia or types are called so.
+/// Names that stand where only a number, an array or an object can, as the primitive that takes them or the type of what
+/// they give says: they are those of arguments, also where functions of Julia or types are called so.
 fn names_of_values<'a>(
     slots: &SlotNames,
     insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Type)>,
+    result: Option<&Type>,
 ) -> HashSet<Name> {
     let mut found = HashSet::new();
-    for (stmt, _) in insts {
-        let Stmt::Call(call) = stmt else { continue };
-        let Some(called) = callee_name(&call.callee).map(unqualified) else {
-            continue;
-        };
-        let of_number = called.ends_with("_float") || called.ends_with("_int") || called.ends_with("tofp");
-        let of_object = matches!(called, "arraylen" | "arraysize" | "arrayref" | "arrayset" | "getfield" | "setfield!");
-        if of_number || of_object {
-            // The type to which a number is converted comes first.
-            for arg in call.args.iter().skip(usize::from(called.ends_with("tofp"))) {
-                match arg {
-                    Operand::Constant(Constant::Function(name)) => found.extend([name.clone()]),
-                    Operand::Argument(argument) => found.extend(slots.name(*argument).cloned()),
-                    _ => {}
-                }
+    let mut see = |operand: &Operand<Positions>| match operand {
+        Operand::Constant(Constant::Function(name)) => found.extend([name.clone()]),
+        Operand::Argument(argument) => found.extend(slots.name(*argument).cloned()),
+        _ => {}
+    };
+    for (stmt, ty) in insts {
+        match stmt {
+            Stmt::Call(call) => operands_that_are_values(&call.callee, &call.args, ty).for_each(&mut see),
+            Stmt::GotoIfNot(goto) => see(&goto.cond),
+            Stmt::Phi(phi) if is_no_function(ty) => {
+                phi.entries.iter().filter_map(|entry| entry.value.as_ref()).for_each(&mut see);
             }
+            Stmt::Value(value) if is_no_function(ty) => see(value),
+            Stmt::Return(node) if result.is_some_and(is_no_function) => node.value.iter().for_each(&mut see),
+            _ => {}
         }
     }
     found
+}
+
+/// The operands of a call that can only be numbers, arrays or objects. `ty` is the type of the call.
+fn operands_that_are_values<'o>(
+    callee: &Operand<Positions>,
+    args: &'o [Operand<Positions>],
+    ty: &Type,
+) -> impl Iterator<Item = &'o Operand<Positions>> {
+    let called = callee_name(callee).map_or("", unqualified);
+    let of_number = called.ends_with("_float") || called.ends_with("_int") || called.ends_with("tofp");
+    let of_object = matches!(called, "arraylen" | "arraysize" | "arrayref" | "arrayset" | "getfield" | "setfield!");
+    let elements = match ty {
+        Type::Tuple(elements) if called == "tuple" => elements.as_slice(),
+        _ => &[],
+    };
+    let is_value: Vec<bool> = match of_number || of_object {
+        // The type to which a number is converted comes first.
+        true => (0..args.len()).map(|index| index > 0 || !called.ends_with("tofp")).collect(),
+        false => elements.iter().map(is_no_function).collect(),
+    };
+    args.iter().zip(is_value).filter_map(|(arg, is_value)| is_value.then_some(arg))
+}
+
+/// Whether values of this type are neither functions nor types.
+fn is_no_function(ty: &Type) -> bool {
+    matches!(ty, Type::Scalar(_) | Type::Array(_) | Type::String | Type::Symbol | Type::Tuple(_) | Type::NamedTuple(_))
+}
+
+/// Whether names stand where only arguments can, other than those of modules and types.
+pub(super) fn has_values<'a>(
+    slots: &SlotNames,
+    insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Type)>,
+    result: Option<&Type>,
+) -> bool {
+    let is_argument = |name: &Name| !OBJECTS.contains(&name.as_str()) && !is_like_a_type(name);
+    names_of_values(slots, insts, result).iter().any(|name| slots.places.contains_key(name) && is_argument(name))
 }
 
 /// Which of these names are those of types: a type that the listing shows is or holds one of that name, or they stand
@@ -340,18 +379,53 @@ mod tests {
 
     #[test]
     fn names_below_the_type_of_the_result_or_with_a_mark_are_those_of_arguments() {
-        let lines = "2 1 ─ %1 = (Base.add_int)(x, n)::Int64\n  └──      return %1\n";
+        let lines = "2 1 ─ %1 = (Main.f)(x, n)::Int64\n  └──      return %1\n";
         assert_eq!(
             arguments(lines),
             [""; 0],
             "with line numbers alone it is an IRCode, where names are those of objects"
         );
         assert_eq!(arguments(&format!("Body::Int64\n{lines}")), ["x", "n"]);
+        assert_eq!(arguments(&lines.replace("Main.f", "Base.add_int")), ["x", "n"], "objects are not added up");
         assert_eq!(arguments(&lines.replace("x, n", "%%x, %%n")), ["x", "n"]);
         assert_eq!(
             parse_function(&lines.replace("x, n", "%%2, %%3")),
             parse_function(&lines.replace("x, n", "_2, _3"))
         );
+    }
+
+    /// An argument may be called as a function of Julia is: a condition, and what is of a type, is none.
+    #[test]
+    fn what_can_be_no_function_is_an_argument() {
+        for (code, names) in [
+            ("1 ─     goto #3 if not c\n2 ─     return min\n3 ─     return max\n) => Float64", vec!["c", "min", "max"]),
+            ("1 ─     goto #3 if not error\n2 ─     return 1\n3 ─     return 2\n) => Int64", vec!["error"]),
+            ("1 ─ %1 = Core.tuple(div, 1)::Tuple{Float64, Int64}\n└──      return %1\n) => Any", vec!["div"]),
+            ("1 ─     return min\n) => typeof(min)", vec![]),
+            ("1 ─     return min\n) => Function", vec![]),
+        ] {
+            assert_eq!(arguments(&format!("CodeInfo(\n{code}\n")), names, "{code}");
+        }
+    }
+
+    /// Behind a variable stands the type to which it is narrowed, also beside an operator and in a jump.
+    #[test]
+    fn types_of_arguments_are_no_part_of_what_is_done_with_them() {
+        for (typed, plain) in [
+            ("%1 = (x::Int64 + 1)::Int64", "%1 = (x + 1)::Int64"),
+            ("%1 = (x::Int64 isa Main.Int)::Bool", "%1 = (x isa Main.Int)::Bool"),
+            ("%1 = (x::Union{Int64, Nothing} === y)::Bool", "%1 = (x === y)::Bool"),
+            ("%1 = (x::Int64:y::Int64)::UnitRange{Int64}", "%1 = (x:y)::UnitRange{Int64}"),
+            (
+                "%1 = $(Expr(:foreigncall, :(:f), Nothing, svec(Any), 0, :(:ccall), :(x::Array{Int64,1})))::Nothing",
+                "%1 = $(Expr(:foreigncall, :(:f), Nothing, svec(Any), 0, :(:ccall), :(x)))::Nothing",
+            ),
+            ("goto #2 if not x::Bool", "goto #2 if not x"),
+        ] {
+            let listing =
+                |line: &str| parse_function(&format!("CodeInfo(\n1 ─      {line}\n2 ─      return 1\n) => Any\n"));
+            assert_eq!(listing(typed).unwrap(), listing(plain).unwrap(), "{typed}");
+        }
     }
 
     #[test]

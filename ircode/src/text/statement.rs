@@ -6,7 +6,7 @@ use super::balanced::{balanced_length, is_balanced};
 use super::expression::{Context, Cursor, Scope};
 use super::labels::is_builtin;
 use super::number_object::Side;
-use super::operators::{infix_operator, is_n_ary, is_unary};
+use super::operators::{infix_operator, is_unary};
 use super::slot_names::spelled;
 use super::statement_end::{ends_statement, type_length, type_shown};
 use crate::constant::{Constant, is_identifier_part};
@@ -104,7 +104,7 @@ impl<'a> Cursor<'a> {
         self.expression(scope, Context::Call)
     }
 
-    fn lowered(&self, what: &str) -> Diagnostic {
+    pub(super) fn lowered(&self, what: &str) -> Diagnostic {
         let error = Diagnostic::error(self.span(self.pos(), self.pos() + 1), what, "not in SSA form");
         error.with_help("lowered code is not typed SSA code: print it with code_typed or code_ircode")
     }
@@ -163,7 +163,14 @@ impl<'a> Cursor<'a> {
             if !self.eat(" if not ") {
                 return Ok(Some(Stmt::goto(label)));
             }
-            return Ok(Some(Stmt::goto_if_not(self.operand(scope, Context::Call)?, label)));
+            let start = self.pos();
+            let cond = self.operand(scope, Context::Call)?;
+            // To which a listing shows a variable narrowed; jumps have no type there.
+            let is_name = scope.slots.is_some() && !self.text(start..self.pos()).starts_with(['%', '_']);
+            if is_name && matches!(cond, Operand::Argument(_)) && self.eat("::") {
+                self.seek(self.pos() + type_length(self.rest()));
+            }
+            return Ok(Some(Stmt::goto_if_not(cond, label)));
         }
         if self.eat_word("return") {
             self.skip_spaces();
@@ -439,55 +446,6 @@ impl<'a> Cursor<'a> {
         self.infix(scope, context, first)
     }
 
-    /// What follows an operand, if an operator does.
-    fn infix(&mut self, scope: &mut Scope, context: Context, first: Operand<Positions>) -> Read<Stmt<Positions>> {
-        let start = self.pos();
-        self.skip_spaces();
-        let Some(op) = infix_operator(self.rest()) else {
-            if self.starts_with(":") && !self.starts_with("::") {
-                return self.range(scope, context, first);
-            }
-            if let (Operand::Global(global), true) = (&first, self.starts_with("= "))
-                && !global.module.is_empty()
-            {
-                // Up to Julia 1.11 compiled code assigns to globals.
-                self.eat("= ");
-                let value = self.operand(scope, context)?;
-                return Ok(Stmt::expr(Head::Assign, [first, value]));
-            }
-            // Of several variables of a name Julia tells which it is: `x#274 = …`.
-            let number = self.rest().strip_prefix('#').filter(|_| self.pos() == start);
-            let behind = number.map(|number| number.trim_start_matches(|c: char| c.is_ascii_digit()));
-            if self.starts_with("= ") || behind.is_some_and(|behind| behind.starts_with(" = ")) {
-                return Err(self.lowered("this is an assignment to a variable"));
-            }
-            self.seek(start);
-            return Ok(Stmt::Value(first));
-        };
-        let mut args = vec![first];
-        while infix_operator(self.rest()) == Some(op) && (args.len() == 1 || is_n_ary(op)) {
-            self.eat(op);
-            self.skip_spaces();
-            args.push(self.infix_operand(scope, context, Side::Right)?);
-            self.narrowed_type(start);
-            let end = self.pos();
-            self.skip_spaces();
-            if infix_operator(self.rest()).is_none() {
-                self.seek(end);
-            }
-        }
-        Ok(Stmt::call(Operand::global("", op), args))
-    }
-
-    /// `1:n`, `1:2:n`.
-    fn range(&mut self, scope: &mut Scope, context: Context, first: Operand<Positions>) -> Read<Stmt<Positions>> {
-        let mut args = vec![first];
-        while !self.starts_with("::") && self.eat(":") {
-            args.push(self.operand(scope, context)?);
-        }
-        Ok(Stmt::call(Operand::global("", ":"), args))
-    }
-
     /// What starts with a parenthesis: `(%1 === 1)`, `(println)(%2)`. `None` for an object, such as a tuple.
     fn parenthesised(&mut self, scope: &mut Scope, context: Context) -> Read<Option<Stmt<Positions>>> {
         if self.rest().get(first_group(self.rest())..).is_some_and(|rest| rest.starts_with('(')) {
@@ -514,17 +472,6 @@ impl<'a> Cursor<'a> {
                 self.expect(")")?;
                 Ok(Some(call))
             }
-        }
-    }
-
-    /// Inside of parentheses: the type to which code_warntype shows a variable narrowed, `(2.0 * x::Int64)`.
-    fn narrowed_type(&mut self, infix: usize) {
-        let typed = self.rest().strip_prefix("::");
-        let Some(ty) = typed else { return };
-        let opened = self.text(0..infix).matches('(').count() > self.text(0..infix).matches(')').count();
-        let length = balanced_length(ty, |rest| rest.starts_with([')', ' ']));
-        if opened && ty.get(length..).is_some_and(|rest| rest.starts_with([')', ' '])) {
-            self.seek(self.pos() + 2 + length);
         }
     }
 

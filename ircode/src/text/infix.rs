@@ -1,0 +1,91 @@
+//! Calls of operators, which stand between their operands, and ranges.
+
+use super::balanced::balanced_length;
+use super::expression::{Context, Cursor, Read, Scope};
+use super::number_object::Side;
+use super::operators::{infix_operator, is_n_ary, operator_prefix};
+use crate::head::Head;
+use crate::names::Positions;
+use crate::operand::Operand;
+use crate::stmt::Stmt;
+
+impl<'a> Cursor<'a> {
+    /// What follows an operand, if an operator does.
+    pub(super) fn infix(
+        &mut self,
+        scope: &mut Scope,
+        context: Context,
+        first: Operand<Positions>,
+    ) -> Read<Stmt<Positions>> {
+        let start = self.pos();
+        self.narrowed_type(start, |behind| {
+            behind.starts_with(':') || behind.strip_prefix(' ').is_some_and(|behind| infix_operator(behind).is_some())
+        });
+        self.skip_spaces();
+        let Some(op) = infix_operator(self.rest()) else {
+            if self.starts_with(":") && !self.starts_with("::") {
+                return self.range(scope, context, first);
+            }
+            if let (Operand::Global(global), true) = (&first, self.starts_with("= "))
+                && !global.module.is_empty()
+            {
+                // Up to Julia 1.11 compiled code assigns to globals.
+                self.eat("= ");
+                let value = self.operand(scope, context)?;
+                return Ok(Stmt::expr(Head::Assign, [first, value]));
+            }
+            // Of several variables of a name Julia tells which it is: `x#274 = …`.
+            let number = self.rest().strip_prefix('#').filter(|_| self.pos() == start);
+            let behind = number.map(|number| number.trim_start_matches(|c: char| c.is_ascii_digit()));
+            if self.starts_with("= ") || behind.is_some_and(|behind| behind.starts_with(" = ")) {
+                return Err(self.lowered("this is an assignment to a variable"));
+            }
+            self.seek(start);
+            return Ok(Stmt::Value(first));
+        };
+        let mut args = vec![first];
+        while infix_operator(self.rest()) == Some(op) && (args.len() == 1 || is_n_ary(op)) {
+            self.eat(op);
+            self.skip_spaces();
+            args.push(self.infix_operand(scope, context, Side::Right)?);
+            self.narrowed_type(start, |behind| behind.starts_with([')', ' ']));
+            let end = self.pos();
+            self.skip_spaces();
+            if infix_operator(self.rest()).is_none() {
+                self.seek(end);
+            }
+        }
+        Ok(Stmt::call(Operand::global("", op), args))
+    }
+
+    /// `1:n`, `1:2:n`.
+    fn range(&mut self, scope: &mut Scope, context: Context, first: Operand<Positions>) -> Read<Stmt<Positions>> {
+        let start = self.pos();
+        let mut args = vec![first];
+        while !self.starts_with("::") && self.eat(":") {
+            args.push(self.operand(scope, context)?);
+            self.narrowed_type(start, |behind| behind.starts_with([')', ':']));
+        }
+        Ok(Stmt::call(Operand::global("", ":"), args))
+    }
+
+    /// The operator in `(==)`, which stands here: how symbols of some operators are printed behind the colon.
+    pub(super) fn parenthesised_operator(&self) -> Option<&'a str> {
+        let rest = self.rest().strip_prefix('(')?;
+        let quoted = operator_prefix(rest).into_iter().chain([":", "::", "=", ":="]);
+        let mut closed = quoted.filter(|op| rest.strip_prefix(op).is_some_and(|rest| rest.starts_with(')')));
+        closed.next()
+    }
+
+    /// Inside of parentheses: the type to which code_warntype shows a variable narrowed, `(2.0 * x::Int64)`, if this is
+    /// what follows it.
+    pub(super) fn narrowed_type(&mut self, infix: usize, follows: impl Fn(&str) -> bool) {
+        let Some(ty) = self.rest().strip_prefix("::") else { return };
+        let opened = self.text(0..infix).matches('(').count() > self.text(0..infix).matches(')').count();
+        let ends = |rest: &str| rest.starts_with([')', ' ']) || rest.starts_with(':') && !rest.starts_with(":(");
+        let length = balanced_length(ty, ends);
+        if opened && ty.get(length..).is_some_and(follows) {
+            self.seek(self.pos() + 2 + length);
+        }
+    }
+}
