@@ -41,9 +41,7 @@ pub fn to_bbcode(module: &Module<IRCode>) -> Result<Module<BBCode>, ConversionEr
 pub(crate) fn verified(module: &Module<IRCode>, name: &Name) -> Result<Module<BBCode>, GradientError> {
     let asked = module.function_index(name).ok_or_else(|| GradientError::NoSuchFunction(name.clone()))?;
     let mut work = vec![asked];
-    if module.has_tables() || !module.differentiability_witnesses().is_empty() {
-        verify_tables(module, |body| &body.argtypes)?;
-    }
+    verify_tables(module, |body| &body.argtypes)?;
     module.for_each_declared_function(&mut |named| work.push(named));
     let mut seen: HashSet<usize> = work.iter().copied().collect();
     while let Some(function) = work.pop().and_then(|index| module.functions().get(index)) {

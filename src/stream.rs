@@ -96,7 +96,11 @@ enum Place {
 impl Place {
     fn behind(self, line: &[u8]) -> Place {
         let trimmed = line.trim_ascii();
-        let starts_block = || trimmed.windows("─".len()).any(|window| window == "─".as_bytes());
+        // A block begins with its number; code of Julia may have lines in its strings.
+        let starts_block = || {
+            trimmed.first().is_some_and(u8::is_ascii_digit)
+                && trimmed.windows("─".len()).any(|window| window == "─".as_bytes())
+        };
         match self {
             _ if trimmed.starts_with(b"function ") => Place::Header,
             Place::Header if trimmed.is_empty() || trimmed.starts_with(b";") || trimmed.starts_with(b"#") => self,
@@ -137,7 +141,9 @@ fn read_text(path: &str, mut input: impl BufRead, visit: &mut dyn FnMut(Input)) 
         line_number += 1;
         let line = piece.get(start..).unwrap_or_default();
         place = place.behind(line);
-        let is_cut = place == Place::Body && line.trim_ascii() == b"end";
+        let behind = line.trim_ascii().strip_prefix(b"end").map(|behind| behind.trim_ascii_start());
+        let is_cut =
+            place == Place::Body && behind.is_some_and(|behind| behind.is_empty() || behind.starts_with(b"# "));
         if length > 0 && !is_cut {
             continue;
         }

@@ -105,6 +105,24 @@ fn a_dump_of_bbcode_keeps_its_switches_and_numbers() {
     assert!(said.contains("error[IR21]: -: f, block #1, %1: it ends a block, but statements follow"), "{said}");
 }
 
+/// Code of Julia around a listing is cut nowhere, also where a string in it looks like the line before a block.
+#[test]
+fn functions_of_julia_around_a_listing_are_no_functions() {
+    let text = "# 1 ─     return nothing\nfunction rule(n)\n    println(\"─\"^n)\nend\n\nx = 1\n";
+    let shown = bbkit(&["show", "-"], text.as_bytes());
+    let verified = bbkit(&["verify", "-"], text.as_bytes());
+    assert_eq!((stdout(&shown).as_str(), stderr(&shown).as_str()), ("1 ─     return nothing\n", ""));
+    assert_eq!((stdout(&verified).as_str(), stderr(&verified).as_str()), ("-: 1 function, valid\n", ""));
+}
+
+/// Behind the end of a function there may be a comment, as behind other lines.
+#[test]
+fn a_comment_may_stand_behind_the_end() {
+    let text = format!("{}{}", F.replace("end\n", "end # of f\n"), F.replace("function f", "function g"));
+    assert_eq!(stdout(&bbkit(&["verify", "-"], text.as_bytes())), "-: 2 functions, valid\n");
+    assert_eq!(stdout(&bbkit(&["run", "-", "--fn", "f", "--args", "[3.0]"], text.as_bytes())), "9.0\n");
+}
+
 /// What a pass does not change is called as it was, also where what stood before it is gone.
 #[test]
 fn passes_leave_names_of_statements() {

@@ -239,6 +239,23 @@ fn an_outlined_loop_takes_the_same_values_around() {
     assert_eq!([true, false].map(|way| run(&code, &[&outlined.function], &[Value::from(way)])), before);
 }
 
+/// What is not reached may use values before they are there, which a function may not.
+#[test]
+fn what_is_not_reached_is_not_outlined() {
+    let text = "1 ─      return _2
+2 ─      goto #3
+3 ─ %3 = Base.add_int(%4, 1)::Int64
+│   %4 = Base.add_int(%3, 1)::Int64
+└──      goto #4
+4 ─      return _2";
+    let mut code = bb(text);
+    let (names, before) = (blocks(&code), code.to_string());
+    code.verify().unwrap();
+    let because = "control does not come in";
+    assert!(code.outline("g", &[names[2]]).unwrap_err().to_string().contains(because));
+    assert_eq!(code.to_string(), before);
+}
+
 #[test]
 fn phis_that_take_each_other_are_not_merged_away() {
     let mut code = bb("

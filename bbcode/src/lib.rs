@@ -41,5 +41,5 @@ pub use {hashbrown, slotmap};
 pub type IDPhiNode = ircode::PhiNode<Ids>;
 /// A goto keyed by ID.
 pub type IDGotoNode = ircode::GotoNode<Ids>;
-/// A goto-if-not keyed by ID. Its else-target is the block's [`next`](BBlock::next).
+/// A goto-if-not keyed by ID: where its condition holds, control goes on to the block's [`next`](BBlock::next).
 pub type IDGotoIfNot = ircode::GotoIfNot<Ids>;

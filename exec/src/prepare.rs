@@ -404,8 +404,10 @@ impl Preparer<'_> {
             Some(&filled) if filled > to && filled < blocks.len() => (filled - 1, filled),
             _ => (from, to),
         };
+        // Control may run out of a last block that is not reached.
         let Some(block) = blocks.get(to) else {
-            return Err(RunErrorKind::InvalidCode("control runs out of the last block".into()));
+            self.edges.push(Edge { statement: None, moves: Vec::new() });
+            return Ok((self.edges.len() - 1) as u32);
         };
         let from = BlockNumber::from_index(from);
         let mut moves = Vec::new();

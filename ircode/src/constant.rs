@@ -147,7 +147,7 @@ impl fmt::Display for Constant {
             Constant::NamedTuple(fields) => {
                 f.write_str("(")?;
                 for (i, (name, value)) in fields.iter().enumerate() {
-                    write!(f, "{}{name} = {value}", if i > 0 { ", " } else { "" })?;
+                    write!(f, "{}{} = {value}", if i > 0 { ", " } else { "" }, spelled(name))?;
                 }
                 f.write_str(if fields.len() == 1 { ",)" } else { ")" })
             }
@@ -269,6 +269,15 @@ pub(crate) fn write_symbol(f: &mut dyn fmt::Write, name: &str) -> fmt::Result {
 pub fn is_identifier(name: &str) -> bool {
     let mut chars = name.chars();
     chars.next().is_some_and(is_identifier_start) && chars.all(is_identifier_part)
+}
+
+/// A name as it stands in types, paths and named tuples: `var"…"` around what is no identifier.
+pub(crate) fn spelled(name: &str) -> Name {
+    if is_identifier(name) {
+        return name.into();
+    }
+    let escaped = name.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\r', "\\r");
+    format!("var\"{escaped}\"").into()
 }
 
 pub(crate) fn is_identifier_start(c: char) -> bool {

@@ -262,7 +262,12 @@ impl FunctionBuilder {
     /// so.
     pub fn call(&mut self, callee: &str, args: impl IntoIterator<Item = Operand<Ids>>, ty: Type) -> Operand<Ids> {
         let callee = match callee.rsplit_once('.') {
-            Some((module, name)) => Operand::global(module, name.strip_prefix(':').unwrap_or(name)),
+            Some((module, name)) => {
+                let name = name.strip_prefix(':').unwrap_or(name);
+                // As operators with an equals sign are printed.
+                let inside = name.strip_prefix('(').and_then(|name| name.strip_suffix(')'));
+                Operand::global(module, inside.unwrap_or(name))
+            }
             None => Operand::global("", callee),
         };
         self.push(Stmt::call(callee, args), ty)

@@ -14,6 +14,10 @@ pub const NAME: &str = "dead-code";
 
 /// Removes statements that have no effect and whose values no statement with an effect needs, cycles of φs included.
 /// Whether a call has an effect is what its primitive says, not its flags. True if there was one.
+///
+/// What is needed is marked from the effects backwards along uses, as in Cytron, Ferrante, Rosen, Wegman and Zadeck,
+/// *Efficiently Computing Static Single Assignment Form and the Control Dependence Graph* (1991), but that all branches
+/// count as needed. Linear in the function.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     // Whether a statement is needed: false if it was looked at when nothing had needed it yet.
     let mut needed: SecondaryMap<InstId, bool> = SecondaryMap::with_capacity(bb.inst_count());

@@ -102,6 +102,10 @@ fn piece(rest: &str, before: char, is_link: &impl Fn(&str) -> bool) -> (Kind, us
     let in_word = is_word(before);
     match first {
         '"' => (Kind::Constant, string_length(rest)),
+        '\'' if !in_word => match character_length(rest) {
+            Some(length) => (Kind::Constant, length),
+            None => (Kind::Plain, 1),
+        },
         '%' | '#' if !in_word && second.is_ascii_digit() => {
             let length = 1 + length_while(&rest[1..], |c| c.is_ascii_digit() || c == 'v');
             match (first, is_link(&rest[..length])) {
@@ -125,6 +129,14 @@ fn piece(rest: &str, before: char, is_link: &impl Fn(&str) -> bool) -> (Kind, us
         }
         c => (Kind::Plain, c.len_utf8()),
     }
+}
+
+/// The length of a character that the text starts with, `'a'` or `'\''`; `None` if it is an adjoint.
+fn character_length(rest: &str) -> Option<usize> {
+    let inside = rest.strip_prefix('\'')?;
+    let skipped = if inside.starts_with('\\') { 2 } else { inside.chars().next()?.len_utf8() };
+    let end = inside.get(skipped..)?.find('\'')?;
+    (end == 0 || inside.starts_with('\\') && end < "U0010ffff".len()).then_some(1 + skipped + end + 1)
 }
 
 /// What a word is, by itself and by what follows.

@@ -151,7 +151,7 @@ impl BBCode {
         edit.ensure_phis_named();
         let plan = edit.plan_outlining(region)?;
         let outlined = edit.outline_as_planned(name.into(), &plan)?;
-        if let Err(violations) = edit.verify()
+        if let Err(violations) = edit.verify().and_then(|()| outlined.function.body.verify())
             && let Some(first) = violations.0.into_iter().next()
         {
             return Err(EditError::NotValid(Box::new(first)));
@@ -173,6 +173,10 @@ impl BBCode {
             return not_outlinable("they hold the entry of the function");
         }
         let Boundary { entry, exit, outside_preds } = self.boundary(&region, &inside)?;
+        // What is not reached may be as it likes, which a function may not.
+        if !self.dominators().is_reachable(entry) {
+            return not_outlinable("control does not come in");
+        }
         for (_, inst) in region.iter().flat_map(|&block| self.insts(block)) {
             check_outlinable(&inst.stmt)?;
         }

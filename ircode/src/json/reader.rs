@@ -177,6 +177,10 @@ impl<R: Read> DumpReader<R> {
             self.input.at += 1;
             self.state = State::Members(true);
             match key.as_str() {
+                "bbkit" if self.version.is_some() => return Err(self.input.fault("there are two versions".into())),
+                "representation" if self.representation.is_some() => {
+                    return Err(self.input.fault("there are two representations".into()));
+                }
                 "bbkit" => {
                     let (piece, line, offset) = self.input.value()?;
                     self.version = Some(parse(piece, line, offset)?);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 
 use super::Style;
-use super::balanced::{balanced_length, find_depth_0, parted, split_depth_0};
+use super::balanced::{balanced_length, find_depth_0, is_balanced, parted, split_depth_0};
 use super::expression::{Cursor, read_operand};
 use super::function::is_plain_function_name;
 use super::header;
@@ -75,6 +75,7 @@ pub(super) fn declare(mut cursor: Cursor<'_>) -> Read<Unfinished> {
     let length = balanced_length(cursor.rest(), |rest| rest.starts_with(" # "));
     let text = cursor.text(start..start + length).trim();
     let span = cursor.span(start, start + length);
+    check_brackets(text, &span)?;
     let new_type = |text: &str| match Type::parse(text.trim()) {
         Type::Named(name) if is_declarable(&name) => Ok(name),
         _ => {
@@ -172,6 +173,7 @@ pub(super) fn declare_member(unfinished: &mut Unfinished, mut cursor: Cursor<'_>
         Unfinished::Declaration(declaration, names) => (declaration, names),
         Unfinished::Global { ty, parts, .. } => return add_parts(parts, ty, text, &span),
     };
+    check_brackets(text, &span)?;
     match declaration {
         Declaration::Class(Class { methods, .. }) if cursor.eat("method ") => add_entry(methods, cursor, span),
         Declaration::Witness(Witness { entries, .. }) => add_entry(entries, cursor, span),
@@ -192,6 +194,16 @@ pub(super) fn declare_member(unfinished: &mut Unfinished, mut cursor: Cursor<'_>
         Declaration::Type(TypeDef { kind: TypeKind::Enum { cases }, .. }) => add_case(cases, names, text, span),
         // It is unfinished as long as it has members.
         Declaration::Global(_) => Ok(()),
+    }
+}
+
+/// The types in a line must close the brackets that they open.
+fn check_brackets(text: &str, span: &Range<usize>) -> Read<()> {
+    match is_balanced(text) {
+        true => Ok(()),
+        false => {
+            Err(Diagnostic::error(span.clone(), "the brackets of this declaration do not match", "expected a type"))
+        }
     }
 }
 

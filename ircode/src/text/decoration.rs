@@ -1,6 +1,6 @@
 //! Lines that Julia prints around a listing: headings, tables of variables, places in the source.
 
-use super::balanced::{find_depth_0, split_depth_0};
+use super::balanced::{find_depth_0, is_balanced, split_depth_0};
 use super::capitals::parse_type_in_capitals;
 use super::cthulhu;
 use crate::constant::is_identifier;
@@ -125,7 +125,8 @@ pub(super) fn variable(line: &str) -> Option<(Name, Type)> {
             let ty = line.get(colon + 2..)?;
             let comment =
                 find_depth_0(ty, " #").filter(|&at| ty.get(at + 2..).is_some_and(|rest| rest.starts_with(' ')));
-            (line.get(..colon)?, parse_type_in_capitals(ty.get(..comment.unwrap_or(ty.len()))?.trim_end()))
+            let ty = ty.get(..comment.unwrap_or(ty.len()))?.trim_end();
+            (line.get(..colon)?, is_balanced(ty).then(|| parse_type_in_capitals(ty))?)
         }
         None => (line, Type::Untyped),
     };

@@ -8,7 +8,7 @@ use hashbrown::{HashMap, HashSet};
 
 use super::balanced::balanced_length;
 use super::object::operator_alone;
-use super::operators::{operator_prefix, operator_symbol};
+use super::operators::operator_symbol;
 use super::slot_names::{FIRST_SLOT, SlotNames};
 use super::words::{is_known_type_name, word};
 use crate::constant::{Constant, is_identifier_part, is_identifier_start};
@@ -491,46 +491,6 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn tuple_of_constants(&mut self, scope: &mut Scope) -> Read<Option<Constant>> {
-        self.expect("(")?;
-        let mut elements = Vec::new();
-        let mut names: Vec<Name> = Vec::new();
-        let mut comma = true;
-        loop {
-            self.skip_spaces();
-            if self.eat(")") {
-                break;
-            }
-            if !comma {
-                return Ok(None);
-            }
-            let start = self.at;
-            let name = self.take_while(is_identifier_part);
-            if !name.is_empty() && self.eat(" = ") {
-                names.push(name.into());
-            } else {
-                self.at = start;
-            }
-            match self.operand(scope, Context::Call)? {
-                Operand::Constant(constant) => elements.push(constant),
-                Operand::Quote(quoted) if matches!(*quoted, Constant::Symbol(_)) => elements.push((*quoted).clone()),
-                _ => return Ok(None),
-            }
-            self.skip_spaces();
-            comma = self.eat(",");
-        }
-        if elements.len() == 1 && !comma {
-            return Ok(None);
-        }
-        Ok(if names.is_empty() {
-            Some(Constant::Tuple(Arc::new(elements)))
-        } else if names.len() == elements.len() {
-            Some(Constant::NamedTuple(Arc::new(names.into_iter().zip(elements).collect())))
-        } else {
-            None
-        })
-    }
-
     /// The parts of a dotted path: the module, and the name.
     pub(super) fn global_path(&mut self) -> Read<(Cow<'a, str>, Cow<'a, str>)> {
         if let Some((module, name)) = self.plain_path() {
@@ -689,6 +649,7 @@ impl<'a> Cursor<'a> {
                         true => Constant::of_type(self.operand_type()?),
                         false => match self.operand(scope, Context::Call)? {
                             Operand::Constant(constant) => constant,
+                            Operand::Quote(symbol) if matches!(*symbol, Constant::Symbol(_)) => (*symbol).clone(),
                             other => Constant::Text(format_operand(&other).into()),
                         },
                     });
@@ -774,22 +735,4 @@ fn format_operand(operand: &Operand<Positions>) -> String {
 pub(crate) fn starts_type(text: &str) -> bool {
     let mut cursor = Cursor::new(text, 0);
     !cursor.starts_with("@") && cursor.global_path().is_ok() && cursor.starts_with("{")
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::{Function, Head, IRCode, InstructionStream, LineInfo, NewInstruction, Operand, Stmt, Style, Type};
-
-    #[test]
-    fn a_global_comes_back_where_operands_are_no_uses() {
-        for head in ["meta", "nonsense"] {
-            let mut stmts = InstructionStream::default();
-            let stmt = Stmt::expr(Head::from_name(head), [Operand::global("Main", "x"), Operand::global("Base", "+")]);
-            stmts.push(NewInstruction::new(stmt, Type::Any).into_instruction(LineInfo::NONE));
-            stmts.push(NewInstruction::new(Stmt::unreachable(), Type::Any).into_instruction(LineInfo::NONE));
-            let function = Function::new("f", Type::Any, IRCode::from_blocks(stmts, std::slice::from_ref(&(0..2))));
-            let text = crate::print_function(&function, Style::Bbkit);
-            assert_eq!(crate::parse_module(&text).unwrap().module.functions(), [function], "{text}");
-        }
-    }
 }

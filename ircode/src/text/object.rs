@@ -1,11 +1,14 @@
 //! Reading objects: what stands among operands and is known by its text alone.
 
+use std::sync::Arc;
+
 use super::balanced::{balanced_length, is_balanced};
 use super::expression::{Context, Cursor, Read, Scope};
 use super::operators::operator_prefix;
 use crate::constant::{Constant, is_identifier_part, is_identifier_start};
 use crate::diagnostic::Diagnostic;
 use crate::json::sharing;
+use crate::name::Name;
 use crate::names::Positions;
 use crate::operand::Operand;
 
@@ -67,7 +70,7 @@ impl Cursor<'_> {
         }
         if self.starts_with(" where ") {
             self.at += balanced_length(self.rest(), |rest| {
-                rest.starts_with([',', ')']) || super::statement_end::ends_statement(rest)
+                rest.starts_with([',', ')']) || rest.starts_with("::") || super::statement_end::ends_statement(rest)
             });
         }
         let text = self.text(start..self.at);
@@ -76,6 +79,53 @@ impl Cursor<'_> {
         }
         self.check_brackets(start, text)?;
         Ok(Operand::Constant(Constant::of_type(sharing::parse_type(text))))
+    }
+
+    /// A tuple or a named tuple of constants; `None` if something in it is none.
+    pub(super) fn tuple_of_constants(&mut self, scope: &mut Scope) -> Read<Option<Constant>> {
+        self.expect("(")?;
+        let mut elements = Vec::new();
+        let mut names: Vec<Name> = Vec::new();
+        let mut comma = true;
+        loop {
+            self.skip_spaces();
+            if self.eat(")") {
+                break;
+            }
+            if !comma {
+                return Ok(None);
+            }
+            let start = self.at;
+            let name: Name = match self.eat("var") && self.starts_with("\"") {
+                true => self.string()?.into(),
+                false => {
+                    self.at = start;
+                    self.take_while(is_identifier_part).into()
+                }
+            };
+            if !name.is_empty() && self.eat(" = ") {
+                names.push(name);
+            } else {
+                self.at = start;
+            }
+            match self.operand(scope, Context::Call)? {
+                Operand::Constant(constant) => elements.push(constant),
+                Operand::Quote(quoted) if matches!(*quoted, Constant::Symbol(_)) => elements.push((*quoted).clone()),
+                _ => return Ok(None),
+            }
+            self.skip_spaces();
+            comma = self.eat(",");
+        }
+        if elements.len() == 1 && !comma {
+            return Ok(None);
+        }
+        Ok(if names.is_empty() {
+            Some(Constant::Tuple(Arc::new(elements)))
+        } else if names.len() == elements.len() {
+            Some(Constant::NamedTuple(Arc::new(names.into_iter().zip(elements).collect())))
+        } else {
+            None
+        })
     }
 
     /// The sign of a node, as φ, and the parenthesis that has to follow it. Whether the sign is there.

@@ -273,14 +273,16 @@ impl Parser {
         if trimmed.is_empty() || trimmed.starts_with('#') && !hidden {
             return Ok(());
         }
+        let ends =
+            trimmed.strip_prefix("end").is_some_and(|rest| rest.is_empty() || rest.trim_start().starts_with("# "));
         if let Some(declaring) = &mut self.declaring {
-            if trimmed == "end" {
+            if ends {
                 return self.finish_declaration();
             }
             return declare_member(&mut declaring.declaration, Cursor::new(trimmed, start));
         }
         let in_header = self.building.as_ref().is_some_and(|building| !building.headerless());
-        if trimmed == "end" {
+        if ends {
             return match in_header {
                 true => self.finish_function(),
                 false if std::mem::take(&mut self.header_failed) => {

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::constant::{Constant, is_identifier, write_string, write_symbol};
+use crate::constant::{Constant, is_identifier, is_identifier_start, spelled, write_string, write_symbol};
 use crate::head::Head;
 use crate::instruction::Instruction;
 use crate::names::{Names, SwitchNode};
@@ -335,7 +335,16 @@ impl StatementPrinter {
             }
             Head::New | Head::SplatNew => {
                 write!(out, "%{}(", expr.head.name())?;
-                self.write_operands(out, &expr.args, Place::Call)?;
+                let args = match expr.args.split_first() {
+                    // A name alone is that of a type here.
+                    Some((Operand::Constant(Constant::Function(name)), rest)) if self.exact() => {
+                        self.write_tagged(out, "Function", name)?;
+                        out.write_str(if rest.is_empty() { "" } else { ", " })?;
+                        rest
+                    }
+                    _ => &expr.args,
+                };
+                self.write_operands(out, args, Place::Call)?;
                 out.write_char(')')
             }
             _ => {
@@ -360,6 +369,10 @@ impl StatementPrinter {
                 out.write_str("$(Nested(")?;
                 self.write(out, nested, true)?;
                 out.write_str("))")
+            }
+            // Up to its end a type would go on to the type of the statement.
+            Operand::Constant(Constant::Type(ty)) if self.exact() && ty.to_string().contains(" where ") => {
+                self.write_tagged(out, "Type", &ty.to_string())
             }
             Operand::Constant(
                 constant @ (Constant::Scalar(_) | Constant::SimpleVector(_) | Constant::NamedTuple(_)),
@@ -489,18 +502,38 @@ impl StatementPrinter {
             }
             Constant::SimpleVector(elements) => {
                 out.write_str("svec(")?;
-                self.write_constants(out, elements)?;
+                for (i, element) in elements.iter().enumerate() {
+                    out.write_str(if i > 0 { ", " } else { "" })?;
+                    self.write_element_of_svec(out, element)?;
+                }
                 out.write_char(')')
             }
             Constant::NamedTuple(fields) if fields.is_empty() => out.write_str("NamedTuple()"),
             Constant::NamedTuple(fields) => {
                 out.write_char('(')?;
                 for (i, (name, value)) in fields.iter().enumerate() {
-                    write!(out, "{}{name} = ", if i > 0 { ", " } else { "" })?;
+                    write!(out, "{}{} = ", if i > 0 { ", " } else { "" }, spelled(name))?;
                     self.write_constant(out, value)?;
                 }
                 out.write_str(if fields.len() == 1 { ",)" } else { ")" })
             }
+        }
+    }
+
+    /// Where what starts with a name is read as a type.
+    fn write_element_of_svec(&self, out: &mut dyn Write, element: &Constant) -> fmt::Result {
+        if let Constant::Function(name) = element {
+            return self.write_tagged(out, "Function", name);
+        }
+        let mut text = String::new();
+        self.write_constant(&mut text, element)?;
+        let is_built = text.contains('(') && text.starts_with(is_identifier_start);
+        match element {
+            Constant::Symbol(_) if is_built => write!(out, "$({text})"),
+            Constant::Scalar(_) | Constant::SimpleVector(_) | Constant::NamedTuple(_) if is_built => {
+                write!(out, "$(Value({text}))")
+            }
+            _ => out.write_str(&text),
         }
     }
 
@@ -541,14 +574,9 @@ fn write_global_name(out: &mut dyn Write, name: &str, behind_module: bool) -> fm
         (true, false) => out.write_str(name),
         (true, true) if is_quoted_in_parentheses(name) => write!(out, ":({name})"),
         (true, true) => write!(out, ":{name}"),
-        (false, true) => write!(out, ":(var\"{}\")", escaped(name)),
-        (false, false) => write!(out, "var\"{}\"", escaped(name)),
+        (false, true) => write!(out, ":({})", spelled(name)),
+        (false, false) => out.write_str(&spelled(name)),
     }
-}
-
-/// A name as it stands in `var"…"`.
-fn escaped(name: &str) -> String {
-    name.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\r', "\\r")
 }
 
 /// Writes a scalar so that its type and all its bits can be read back.
@@ -633,4 +661,78 @@ pub(crate) fn is_one_type(text: &str) -> bool {
     };
     let one_line = text.trim() == text && !text.contains(['\n', '\r']);
     !text.is_empty() && one_line && balanced_length(text, ends) == text.len() && is_balanced(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::{
+        Constant, Function, Head, IRCode, InstructionStream, LineInfo, NewInstruction, Operand, Positions, Scalar,
+        Stmt, Style, Type,
+    };
+
+    /// Holds that a statement of this type comes back from the exact style.
+    fn comes_back(stmt: Stmt<Positions>, ty: Type) {
+        let mut stmts = InstructionStream::default();
+        stmts.push(NewInstruction::new(stmt, ty).into_instruction(LineInfo::NONE));
+        stmts.push(NewInstruction::new(Stmt::unreachable(), Type::Any).into_instruction(LineInfo::NONE));
+        let function = Function::new("f", Type::Any, IRCode::from_blocks(stmts, std::slice::from_ref(&(0..2))));
+        let text = crate::print_function(&function, Style::Bbkit);
+        assert_eq!(crate::parse_module(&text).unwrap().module.functions(), [function], "{text}");
+    }
+
+    #[test]
+    fn a_global_comes_back_where_operands_are_no_uses() {
+        for head in ["meta", "nonsense"] {
+            let args = [Operand::global("Main", "x"), Operand::global("Base", "+")];
+            comes_back(Stmt::expr(Head::from_name(head), args), Type::Any);
+        }
+    }
+
+    /// In lists of constants and as what is made, names mean types; in named tuples they may be any.
+    #[test]
+    fn constants_come_back_wherever_they_stand() {
+        let list = |constants: &[Constant]| Constant::SimpleVector(Arc::new(constants.to_vec()));
+        let named = |name: &str| {
+            let fields = vec![(name.into(), Constant::Nothing), ("c".into(), Constant::Scalar(Scalar::Bool(true)))];
+            Constant::NamedTuple(Arc::new(fields))
+        };
+        let of_any_rank = Constant::of_type(Type::parse("Array{T, 1} where T"));
+        let symbol = Constant::Symbol("a".into());
+        let elements = [
+            symbol.clone(),
+            Constant::Symbol("a b".into()),
+            Constant::Function("sin".into()),
+            Constant::of_type(Type::INT64),
+            of_any_rank.clone(),
+            Constant::Scalar(Scalar::Int8(1)),
+            Constant::Scalar(Scalar::from_char('a')),
+            Constant::Scalar(Scalar::Float32(f32::INFINITY)),
+            list(&[]),
+            list(&[Constant::Scalar(Scalar::Int32(-2)), symbol]),
+            named("a b"),
+            named("a\"b\\"),
+            Constant::Nothing,
+        ];
+        for constant in elements.iter().cloned().chain([list(&elements), list(&[list(&elements)])]) {
+            let call = Stmt::call(Operand::global("Base", "g"), [Operand::Constant(constant.clone())]);
+            comes_back(call, Type::Any);
+            comes_back(
+                Stmt::call(Operand::global("Base", "g"), [Operand::Constant(list(&[constant.clone()]))]),
+                Type::Any,
+            );
+            comes_back(Stmt::Value(Operand::Constant(constant)), Type::parse("Type{Array{T, 1} where T}"));
+        }
+        for made in [Constant::of_type(Type::named("Holder")), Constant::Function("Holder".into())] {
+            comes_back(Stmt::expr(Head::New, [Operand::Constant(made), Operand::argument(2)]), Type::Any);
+        }
+    }
+
+    #[test]
+    fn what_new_makes_is_of_a_type() {
+        let body =
+            |made: &str| crate::parse_function(&format!("1 ─ %1 = {made}::Holder\n└──      return %1\n")).unwrap();
+        assert_eq!(body("$(Expr(:new, Holder, :(_2)))"), body("%new(Holder, _2)"));
+    }
 }

@@ -2,7 +2,7 @@
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::constant::{Constant, is_identifier, is_identifier_part};
+use crate::constant::{Constant, is_identifier_part, spelled};
 use crate::name::{Name, unqualified};
 use crate::names::Positions;
 use crate::operand::{Argument, Operand};
@@ -318,11 +318,6 @@ fn named_in(ty: &Type, slots: &SlotNames, found: &mut HashSet<Name>) {
         before = rest.get(..rest.len() - behind.len()).and_then(|read| read.chars().next_back()).unwrap_or(' ');
         rest = behind;
     }
-}
-
-/// A name as it stands in a type.
-pub(super) fn spelled(name: &Name) -> Name {
-    if is_identifier(name) { name.clone() } else { format!("var\"{name}\"").into() }
 }
 
 fn callee_name(callee: &Operand<Positions>) -> Option<&str> {

@@ -7,9 +7,8 @@ use super::expression::{Context, Cursor, Scope};
 use super::labels::is_builtin;
 use super::number_object::Side;
 use super::operators::{infix_operator, is_unary};
-use super::slot_names::spelled;
 use super::statement_end::{ends_statement, type_length, type_shown};
-use crate::constant::{Constant, is_identifier_part};
+use crate::constant::{Constant, is_identifier_part, spelled};
 use crate::diagnostic::Diagnostic;
 use crate::head::Head;
 use crate::json::sharing;
@@ -69,12 +68,10 @@ impl<'a> Cursor<'a> {
             let start = self.pos();
             // Betas of Julia 0.7 wrote `new(`.
             if (self.eat("%") || head == Head::New) && self.eat(head.name()) && self.eat("(") {
+                let is_name = !self.starts_with("$(");
                 let mut operands = self.operands(scope, Context::Call)?;
-                // A closure's type, which is called like its function.
-                if let Some(first @ Operand::Constant(Constant::Function(_))) = operands.first_mut()
-                    && let Operand::Constant(Constant::Function(name)) = &*first
-                {
-                    *first = Operand::Constant(Constant::of_type(Type::named(spelled(name))));
+                if is_name {
+                    name_a_type(&mut operands);
                 }
                 return Ok(Stmt::expr(head, operands));
             }
@@ -454,7 +451,10 @@ impl<'a> Cursor<'a> {
             return Ok(Some(Stmt::call(callee, self.operands(scope, context)?)));
         }
         self.expect("(")?;
-        let behind_name = self.rest().trim_start_matches(is_identifier_part);
+        let behind_name = match self.starts_with("var\"") {
+            true => self.rest().get(balanced_length(self.rest(), |rest| rest.starts_with(' '))..).unwrap_or_default(),
+            false => self.rest().trim_start_matches(is_identifier_part),
+        };
         if behind_name.len() < self.rest().len() && behind_name.starts_with(" = ") {
             // `(a = 1,)` is a named tuple, `(a = 1)` an assignment.
             let length = balanced_length(self.rest(), |rest| rest.starts_with([',', ')']));
@@ -573,14 +573,18 @@ impl<'a> Cursor<'a> {
                 self.expect(")")?;
                 Stmt::unreachable()
             }
-            "thunk" | "lambda" | "toplevel" | "slot" => {
+            "thunk" | "lambda" | "toplevel" | "slot" | "gotoifnot" => {
                 let message = format!("`{name}` stands in lowered code only");
                 return Err(Diagnostic::error(self.span(head_start, head_end), message, "not in SSA form"));
             }
             _ => {
                 let head = Head::from_name(&name);
                 let uses = head.operands_are_uses();
+                let is_new = matches!(head, Head::New | Head::SplatNew) && !self.starts_with("$(");
                 let mut args = self.operands(scope, Context::Expr { uses, quoted: false })?;
+                if is_new {
+                    name_a_type(&mut args);
+                }
                 match (name.as_str(), args.is_empty()) {
                     ("call", false) => {
                         let callee = args.remove(0);
@@ -592,6 +596,16 @@ impl<'a> Cursor<'a> {
         };
         self.expect(")")?;
         Ok(stmt)
+    }
+}
+
+/// What `new` makes is of a type: a name that stands there alone is that of one, also a closure's, which is called like
+/// its function.
+fn name_a_type(operands: &mut [Operand<Positions>]) {
+    if let Some(first @ Operand::Constant(Constant::Function(_))) = operands.first_mut()
+        && let Operand::Constant(Constant::Function(name)) = &*first
+    {
+        *first = Operand::Constant(Constant::of_type(Type::named(spelled(name))));
     }
 }
 
@@ -612,6 +626,13 @@ fn infix_or_name(cursor: &Cursor<'_>) -> Option<usize> {
 mod tests {
     use super::{Operand, Stmt};
     use crate::parse_function;
+
+    #[test]
+    fn a_jump_of_lowered_code_is_refused() {
+        let error =
+            parse_function("1 ─ %1 = Main.f(_2)::Bool\n│        $(Expr(:gotoifnot, :(%1), 3))\n└──      return %1\n");
+        assert!(error.unwrap_err().to_string().contains("`gotoifnot` stands in lowered code only"));
+    }
 
     #[test]
     fn quoted_statements_of_try_are_these_statements() {

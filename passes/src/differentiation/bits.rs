@@ -48,7 +48,7 @@ pub(crate) fn is_made_of_bits<'a, N: Names>(
             (Some((primitive, args)), _) if primitive.name == "bitcast" => {
                 let inner = args.get(1).and_then(Operand::as_value).and_then(of);
                 match inner.and_then(|(_, ty)| ty.as_scalar()) {
-                    Some(ty) if ty.is_integer() => work.extend(args.iter().cloned()),
+                    Some(ty) if !ty.is_float() => work.extend(args.iter().cloned()),
                     _ => return true,
                 }
             }

@@ -3,7 +3,9 @@
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::primitives::{Primitive, ResultType, foreign_call};
-use ircode::{CallGraph, Callee, Constant, Head, Instruction, Module, Operand, Stmt, Type, method_of, unqualified};
+use ircode::{
+    CallGraph, Callee, Constant, Head, Instruction, Module, Operand, Stmt, Type, TypeKind, method_of, unqualified,
+};
 
 use super::regions::Regions;
 use crate::analyses::effects::{call_effects, mutable_field_type};
@@ -178,8 +180,14 @@ fn is_fine(module: &Module<BBCode>, bb: &BBCode, primitive: &Primitive, args: &[
     match (primitive.name, args) {
         ("isa", [_, Operand::Constant(Constant::Type(_))]) => true,
         ("setfield!", [object, field, value]) => {
-            let taken = mutable_field_type(module, &bb.operand_type(object), field);
-            field.as_constant().is_some()
+            let object = bb.operand_type(object);
+            let taken = mutable_field_type(module, &object, field);
+            let def = match &object {
+                Type::Named(name) => module.type_def(name),
+                _ => None,
+            };
+            !matches!(def.map(|def| &def.kind), Some(TypeKind::Struct { mutable: false, .. }))
+                && field.as_constant().is_some()
                 && taken.is_some_and(|ty| module.is_a(&bb.operand_type(value), &ty) == Some(true))
         }
         ("fill!", [array, value]) => match bb.operand_type(array) {
