@@ -258,7 +258,7 @@ fn differences(
     }
     Ok(match worst {
         Some(error) => Outcome::Passed(Some(error)),
-        None => Outcome::Skipped("the function cannot be computed nearby".into()),
+        None => Outcome::Skipped("the function gives no float nearby, or cannot be computed there".into()),
     })
 }
 

@@ -5,8 +5,9 @@
 
 use exec::native::{CallError, Program};
 use exec::{Limits, Machine, RunErrorKind, Value};
-use ircode::{IRCode, Module, parse_module};
+use ircode::{IRCode, Module, Type, parse_module};
 use kit::native::{Verdict, native_agrees, vector, verified};
+use passes::FunctionBuilder;
 
 fn module(text: &str) -> Module<IRCode> {
     verified(text).unwrap_or_else(|error| panic!("{error}"))
@@ -31,6 +32,42 @@ fn runs_at(text: &str, points: &[&[i64]]) {
 fn result(text: &str, args: &[Value]) -> String {
     let program = Program::compile(&module(text), &["f"], Limits::default()).unwrap();
     program.call("f", args).map_or_else(|error| error.to_string(), |value| value.to_string())
+}
+
+/// A variable that a catch block reads holds what it held when it was thrown.
+#[test]
+fn functions_with_handlers_can_be_built() {
+    let mut f = FunctionBuilder::new("at", Type::FLOAT64);
+    let (a, i) = (f.parameter("a", Type::array(Type::FLOAT64, 1)), f.parameter("i", Type::INT64));
+    let last = f.variable("last", Type::FLOAT64);
+    let (body, catch, rest) = (f.block(), f.block(), f.block());
+    let first = f.call("Base.getindex", [a.clone(), 1.into()], Type::FLOAT64);
+    f.set(last, first);
+    let handler = f.enter(body, catch);
+    f.switch_to(body);
+    let element = f.call("Base.getindex", [a, i], Type::FLOAT64);
+    f.set(last, element);
+    f.leave(handler.clone(), rest);
+    f.switch_to(catch);
+    f.pop_exception(handler);
+    f.goto(rest);
+    f.switch_to(rest);
+    let result = f.get(last);
+    f.ret(result);
+
+    let mut module: Module<IRCode> = Module::new();
+    module.add_function(f.finish().unwrap().map(|body| IRCode::try_from(body)).unwrap()).unwrap();
+    let program = Program::compile(&module, &["at"], Limits::default()).unwrap();
+    for (i, expected, gradient) in [(2, 4.0, [0.0, 1.0]), (3, 2.0, [1.0, 0.0])] {
+        let args = || {
+            let floats = vec![Value::from(2.0), Value::from(4.0)];
+            [Machine::new(&module).array(Type::FLOAT64, vec![2], floats).unwrap(), Value::from(i)]
+        };
+        assert_eq!(Machine::new(&module).call("at", &args()).unwrap().as_float(), Some(expected));
+        assert_eq!(program.call("at", &args()).unwrap().as_float(), Some(expected));
+        let found = bbkit::gradient(&module, "at", &args(), Limits::default()).unwrap();
+        assert_eq!(found.gradient[0].as_floats().unwrap(), gradient);
+    }
 }
 
 #[test]

@@ -4,13 +4,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId, Switch, display_violations};
 use ircode::wording::with_article;
-use ircode::{Argument, Constant, Function, LineInfo, Module, Name, NewInstruction, Operand, ReturnNode, Stmt, Type};
+use ircode::{
+    Argument, Constant, EnterNode, Function, Head, LineInfo, Module, Name, NewInstruction, Operand, ReturnNode, Stmt,
+    Type,
+};
 
 use crate::manager::Context;
 use crate::{PassError, infer_types, mem2reg};
 
 /// Builds a function block by block. Local variables are assigned and read freely; [`FunctionBuilder::finish`] turns
-/// them into SSA values with φs where they are needed.
+/// them into SSA values with φs where they are needed, but those that catch blocks read.
 ///
 /// Operands and blocks are those of one builder: what another one gave is not told apart from them.
 ///
@@ -302,6 +305,59 @@ impl FunctionBuilder {
         self.push(Stmt::ret(value), Type::Any);
     }
 
+    /// Ends the block: control goes to `body`, and from there on, until the handler is [left](Self::leave), what is
+    /// thrown goes to `catch`. The result is the handler's token. The catch block ends the exception by
+    /// [`pop_exception`](Self::pop_exception). Variables that it reads hold what they held when it was thrown.
+    ///
+    /// ```
+    /// use ircode::{Operand, Type};
+    /// use passes::FunctionBuilder;
+    ///
+    /// // a[i], or the last that was read where there is no such element.
+    /// let mut f = FunctionBuilder::new("at", Type::FLOAT64);
+    /// let (a, i) = (f.parameter("a", Type::array(Type::FLOAT64, 1)), f.parameter("i", Type::INT64));
+    /// let last = f.variable("last", Type::FLOAT64);
+    /// let (body, catch, rest) = (f.block(), f.block(), f.block());
+    /// let first = f.call("Base.getindex", [a.clone(), 1.into()], Type::FLOAT64);
+    /// f.set(last, first);
+    /// let handler = f.enter(body, catch);
+    ///
+    /// f.switch_to(body);
+    /// let element = f.call("Base.getindex", [a, i], Type::FLOAT64);
+    /// f.set(last, element);
+    /// f.leave(handler.clone(), rest);
+    ///
+    /// f.switch_to(catch);
+    /// f.pop_exception(handler);
+    /// f.goto(rest);
+    ///
+    /// f.switch_to(rest);
+    /// let result = f.get(last);
+    /// f.ret(result);
+    ///
+    /// assert!(f.finish()?.body.verify().is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn enter(&mut self, body: BlockId, catch: BlockId) -> Operand<Ids> {
+        let enter = EnterNode { catch_dest: Some(catch), scope: None };
+        let token = self.push(Stmt::Enter(Box::new(enter)), Type::Any);
+        let next = self.bb.set_next(self.block, Some(body));
+        self.checked(next);
+        token
+    }
+
+    /// Ends the block: the handler of this token does not handle any more, and control goes to `target`.
+    pub fn leave(&mut self, token: Operand<Ids>, target: BlockId) {
+        self.push(Stmt::expr(Head::Leave, [token]), Type::Any);
+        let next = self.bb.set_next(self.block, Some(target));
+        self.checked(next);
+    }
+
+    /// Ends the exception that the handler of this token has caught.
+    pub fn pop_exception(&mut self, token: Operand<Ids>) {
+        self.push(Stmt::expr(Head::PopException, [token]), Type::Nothing);
+    }
+
     /// Ends the block: control never comes here.
     pub fn unreachable(&mut self) {
         self.push(Stmt::unreachable(), Type::Any);
@@ -335,7 +391,10 @@ impl FunctionBuilder {
         let context = Context { module: &module, function: &self.name };
         mem2reg::run(&mut self.bb, &context)?;
         infer_types::run(&mut self.bb, &context)?;
-        if let Some((variable, ..)) = self.variables.iter().find(|(_, slot, _)| self.bb.inst(*slot).is_some()) {
+        // What a catch block reads stays in memory, as it may be thrown from anywhere.
+        let handles = self.bb.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_)));
+        let kept = self.variables.iter().find(|(_, slot, _)| self.bb.inst(*slot).is_some());
+        if let Some((variable, ..)) = kept.filter(|_| !handles) {
             return Err(BuildError::Unassigned { function: self.name, variable: variable.clone() });
         }
         verified(&self.bb, &self.name)?;

@@ -4,7 +4,11 @@ use bbcode::{BBCode, Ids};
 use ircode::primitives::{Compute, Effects, Overflow, Primitive, overflowing};
 use ircode::{Constant, Head, Instruction, Module, Names, Operand, Scalar, Stmt, Type, TypeKind};
 
-/// What executing the statement may do beside giving a value.
+/// What executing the statement may do beside giving a value, where it stands.
+///
+/// A statement without effects may be left out if nobody uses it, and moves behind others. To where it would not have run,
+/// as out of a loop or before a branch, only what [`is_total`] may move: elsewhere its operands may be of other types
+/// than declared, where a check stands before it.
 pub fn effects<F>(module: &Module<F>, bb: &BBCode, inst: &Instruction<Ids>) -> Effects {
     const ANYTHING: Effects = Effects { throws: true, reads: true, writes: true, allocates: true };
     match &inst.stmt {
@@ -96,8 +100,30 @@ pub(crate) fn mutable_field_type<F, N: Names>(module: &Module<F>, object: &Type,
     }
 }
 
-/// Whether a statement gives a value whatever values of their types its operands are, and does nothing else.
-pub(crate) fn is_total(bb: &BBCode, module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
+/// Whether a statement gives a value whatever values of their types its operands are, and does nothing else: it may run
+/// where it would not have run, if its operands are defined there. Those that may be undefined, as a φ is that leaves
+/// out edges, are not asked here.
+///
+/// ```
+/// use bbcode::BBCode;
+/// use ircode::{Module, parse_function};
+/// use passes::effects::{effects, is_total};
+///
+/// let function = parse_function("
+/// function f(x::Float64, i::Int64)::Float64
+/// 1 ─ %1 = Base.mul_float(x, x)::Float64
+/// │   %2 = Base.mul_float(x, i)::Float64
+/// └──      return %1
+/// end
+/// ")?;
+/// let (bb, module) = (BBCode::try_from(&function.body)?, Module::new());
+/// let insts: Vec<_> = bb.all_insts().map(|(_, inst)| inst).take(2).collect();
+/// assert!(insts.iter().all(|inst| effects(&module, &bb, inst).removable()));
+/// // The second is a mistake: were it moved, it would fail where it was not reached.
+/// assert_eq!([0, 1].map(|index| is_total(&bb, &module, &insts[index].stmt)), [true, false]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn is_total(bb: &BBCode, module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
     let plain = |operand: &Operand<Ids>| !matches!(operand, Operand::Global(_) | Operand::Nested(_));
     if let Stmt::Value(value) = stmt {
         return match value {
