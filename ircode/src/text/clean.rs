@@ -33,6 +33,7 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     // In a string of a program the sign of an interpolation is escaped.
     let escaped = ESCAPED.iter().any(|escaped| text.contains(escaped));
     let text = if escaped { Cow::Owned(unescaped(&text)) } else { text };
+    let text = page::logged(&text).map_or(text, Cow::Owned);
     let text = if text.lines().any(is_annotated) { Cow::Owned(without_annotations(&text)) } else { text };
     let text = match irtools::as_listings(&text) {
         Cow::Owned(listings) => Cow::Owned(listings),

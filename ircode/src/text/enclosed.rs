@@ -14,7 +14,7 @@ impl Enclosed {
     /// The line, if it ends with a `CodeInfo(` that something stands before, and that is no statement.
     pub(super) fn opening(line: &str) -> Option<Enclosed> {
         let before = line.strip_suffix(OPEN)?;
-        let encloses = ["(", "[", "= ", ": ", ", "].iter().any(|end| before.ends_with(end));
+        let encloses = ["(", "[", "= ", "=> ", ": ", ", "].iter().any(|end| before.ends_with(end));
         // Inside of an expression it is the code of a method, not in SSA form.
         let other = before.contains(['│', '└', '─', '┄', '%']) || before.contains("Expr(");
         let prompt = before.starts_with("julia>") || before.starts_with("In [");
@@ -76,6 +76,7 @@ mod tests {
             ("f(g, (Int,)) = Any[", ") => Int64]"),
             ("(", "), Int64)"),
             ("Out[3]: ", ") => Int64"),
+            ("  1 => ", ")=>Int64"),
         ] {
             let text = format!("{before}CodeInfo(\n1 ─     return 1\n{behind}\n");
             assert_eq!(parse_function(&text).unwrap(), plain, "{text}");

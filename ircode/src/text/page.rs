@@ -15,6 +15,7 @@ pub(super) fn listings(text: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(text);
     for step in [
         from_workers,
+        opened_before,
         closed_behind,
         fenced,
         in_block_comments,
@@ -40,6 +41,44 @@ fn from_workers(text: &str) -> Option<String> {
     let found = text.contains("From worker ") && text.lines().any(|line| printed(line).is_some());
     let behind = |line| printed(line).and_then(|from| line.get(from..)).unwrap_or(line);
     found.then(|| text.split_inclusive('\n').map(behind).collect())
+}
+
+/// What Julia's logging prints, without the frame that it draws at the left: from `┌ Info: …` to `└ …`.
+pub(super) fn logged(text: &str) -> Option<String> {
+    let opens = |line: &str| {
+        let message = line.trim_start().strip_prefix("┌ ");
+        message.is_some_and(|message| {
+            ["Info:", "Warning:", "Error:", "Debug:"].iter().any(|level| message.starts_with(level))
+        })
+    };
+    let found = text.contains("┌ ") && text.lines().any(opens);
+    let mut is_inside = false;
+    let mut unframed = |line: &str| {
+        if opens(line) {
+            is_inside = true;
+            return format!("# {}", line.trim_start());
+        }
+        let framed = if is_inside { line.trim_start().strip_prefix(['│', '└']) } else { None };
+        is_inside &= line.trim_start().starts_with('│');
+        match framed {
+            // Where in the program that was.
+            Some(inside) if inside.trim_start().starts_with("@ ") => format!("# {}", inside.trim_start()),
+            Some(inside) => inside.to_string(),
+            None => line.to_string(),
+        }
+    };
+    found.then(|| text.split_inclusive('\n').map(&mut unframed).collect())
+}
+
+/// What opens a fence on the first line of the listing in it, as "```CodeInfo(" does, goes.
+fn opened_before(text: &str) -> Option<String> {
+    let behind = |line: &str| {
+        let inside = line.trim_start().strip_prefix("```").map(str::trim_end);
+        inside.is_some_and(|inside| inside.ends_with("CodeInfo(") || starts_block(inside))
+    };
+    let found = text.contains("```") && text.lines().any(behind);
+    let kept = |line| if behind(line) { line.trim_start().trim_start_matches('`') } else { line };
+    found.then(|| text.split_inclusive('\n').map(kept).collect())
 }
 
 /// What ends a string or a fence on the last line of the listing in it, as `) => Int64```` does, goes.
@@ -251,6 +290,27 @@ pub(super) fn is_part_of_listing(line: &str) -> bool {
 mod tests {
     use super::listings;
     use crate::{parse_function, parse_module};
+
+    #[test]
+    fn frames_of_log_records_go() {
+        let plain = parse_function("CodeInfo(\n1 ─ %1 = Main.f(x)::Int64\n└──      return %1\n) => Int64\n").unwrap();
+        let record =
+            "┌ Info: hello\n│   c =\n│    CodeInfo(\n│    1 ─ %1 = Main.f(x)::Int64\n│    └──      return %1\n";
+        for end in ["└    ) => Int64\n", "│    ) => Int64\n└ @ Main REPL[3]:1\n"] {
+            assert_eq!(parse_function(&format!("{record}{end}")).unwrap(), plain, "{end}");
+            let second = format!("{record}{end}{}{end}", record.replace("Info:", "Warning:"));
+            assert_eq!(parse_module(&second).unwrap().module.functions().len(), 2, "{second}");
+        }
+    }
+
+    #[test]
+    fn a_fence_may_open_on_the_first_line() {
+        let code = "CodeInfo(\n1 ─      return 1\n) => Int64";
+        let plain = parse_function(code).unwrap();
+        for text in [format!("```{code}```\n"), format!("words\n```{code}\n```\nwords\n")] {
+            assert_eq!(parse_function(&text).unwrap(), plain, "{text}");
+        }
+    }
 
     #[test]
     fn comments_of_other_programs_go() {
