@@ -256,7 +256,7 @@ fn is_unseen(c: char) -> bool {
 pub(crate) fn write_symbol(f: &mut dyn fmt::Write, name: &str) -> fmt::Result {
     if crate::text::operators::is_quoted_in_parentheses(name) {
         write!(f, ":({name})")
-    } else if is_identifier(name) || crate::text::operators::is_operator(name) {
+    } else if is_identifier(name) || crate::text::operators::is_symbol_of_syntax(name) {
         write!(f, ":{name}")
     } else {
         f.write_str("Symbol(")?;

@@ -212,6 +212,15 @@ pub(crate) fn operator_symbol(text: &str) -> Option<&str> {
     lengths.max().and_then(|length| text.get(..length))
 }
 
+/// Whether the name of a symbol is that of an operator, of syntax or of updates, too, also with a point before it, or
+/// points alone: `:+=`, `:&&`, `:.+`, `:...`.
+pub(crate) fn is_symbol_of_syntax(name: &str) -> bool {
+    let behind_point = name.strip_prefix('.').unwrap_or(name);
+    is_operator(name)
+        || !name.is_empty() && name.chars().all(|c| c == '.')
+        || name != "'" && operator_symbol(behind_point) == Some(behind_point)
+}
+
 /// Whether the text is an operator that may follow an operand.
 pub(super) fn infix_operator(rest: &str) -> Option<&str> {
     if rest.is_empty() || rest.starts_with("::") {

@@ -213,10 +213,11 @@ impl StatementPrinter {
             && (global.module.is_empty() || !self.exact())
         {
             let name: &str = &global.name;
-            let infix = is_binary(name) && (args.len() == 2 || args.len() > 2 && is_n_ary(name));
+            let is_tight = name == ":" && !self.exact() && self.are_plain(args)?;
+            let infix =
+                is_binary(name) && (args.len() == 2 || args.len() > 2 && is_n_ary(name) || args.len() == 3 && is_tight);
             if infix {
                 out.write_str(if typed { "(" } else { "" })?;
-                let is_tight = name == ":" && !self.exact() && self.are_plain(args)?;
                 for (i, arg) in args.iter().enumerate() {
                     match (i, is_tight) {
                         (0, _) => {}
@@ -281,6 +282,10 @@ impl StatementPrinter {
             Operand::Value(value) => write!(out, "{value}")?,
             Operand::Argument(argument) => write!(out, "{argument}")?,
             object @ Operand::Quote(_) if !self.exact() => self.write_operand(out, object, Place::Call)?,
+            // An object behind its type, as functions of keyword arguments are.
+            Operand::Constant(Constant::Text(object)) if !self.exact() && object.ends_with(')') => {
+                out.write_str(object)?;
+            }
             callee => self.write_callee(out, callee)?,
         }
         out.write_char('(')?;
@@ -441,7 +446,7 @@ impl StatementPrinter {
             },
             Operand::Nested(nested) => match &**nested {
                 Stmt::Expr(_) if !quoted => self.write(out, nested, false),
-                Stmt::Call(_) if quoted => {
+                Stmt::Expr(_) | Stmt::Call(_) if quoted => {
                     out.write_str(":(")?;
                     self.write(out, nested, false)?;
                     out.write_char(')')
@@ -726,6 +731,24 @@ mod tests {
         }
         for made in [Constant::of_type(Type::named("Holder")), Constant::Function("Holder".into())] {
             comes_back(Stmt::expr(Head::New, [Operand::Constant(made), Operand::argument(2)]), Type::Any);
+        }
+    }
+
+    /// As Julia 1.5.3 prints them.
+    #[test]
+    fn listings_of_julia_print_back() {
+        for line in [
+            "Base.f(:., :.., :..., :.+, :(==), :.==, :.=, :+=, :->, :(::), :(=), :&&, :||, :(=>), :<:, :(:), :$, :if)::Any",
+            "Base.f(Symbol(\"'\"), :.', :?, Symbol(\"@x\"), Symbol(\"a b\"), :∘, :.&, :(:=))::Any",
+            "(_2:-1:0)::StepRange{Int64,Int64}",
+            "invoke Base.var\"#f##kw\"()(_2::Any)::Any",
+            "(var\"#f##kw\"())(_2, Main.f)::Any",
+            "$(Expr(:foreigncall, :(:jl_f), Any, svec(Any), 0, :(:ccall), :($(Expr(:static_parameter, 1)))))::Any",
+        ] {
+            let text = format!("1 ─ %1 = {line}\n└──      return %1\n");
+            let function = crate::parse_function(&text).unwrap();
+            let printed = crate::print_function(&function, Style::Version(crate::JuliaVersion::new(1, 5)));
+            assert!(printed.ends_with(&format!(")\n{text}end\n")), "{printed}");
         }
     }
 
