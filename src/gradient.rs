@@ -259,8 +259,8 @@ pub enum GradientError {
     /// The function never returns, so that nothing depends on its arguments.
     #[error("`{0}` never returns")]
     NeverReturns(Name),
-    /// The function gives something that is no number, and so has no gradient: an array, `nothing`, or a global of which
-    /// the listing does not say the value. That of an integer is 0, as it is the same near by.
+    /// The function gives something that is no number, and so has no gradient: an array, `nothing`, or a global of
+    /// which the listing does not say the value. That of an integer is 0, as it is the same near by.
     #[error("the value is {0}, which is no float")]
     NoFloat(String),
     /// There is no such argument or field to differentiate with respect to.

@@ -108,8 +108,8 @@ impl Input {
     ///
     /// # Errors
     ///
-    /// [`InputError::Invalid`] if the code cannot be converted as it is not valid, [`InputError::Conversion`] if that has
-    /// another reason.
+    /// [`InputError::Invalid`] if the code cannot be converted as it is not valid, [`InputError::Conversion`] if that
+    /// has another reason.
     pub fn of_bbcode(path: &str, module: Module<BBCode>) -> Result<Input, InputError> {
         let converted = crate::to_ircode(&module).map_err(|error| {
             let failing = module.functions().iter().find(|function| IRCode::try_from(&function.body).is_err());

@@ -44,8 +44,9 @@ pub struct Pass {
     /// before. All passes keep to that but [`preaccumulation`] and [`increment_merging`], which compute in another
     /// order, [`assert_numbers`], which fails with another error, and [`lower_copies`], which fails where what is
     /// copied is not assigned. That a wrong case of an enum is taken apart is no failure any more where closures are
-    /// specialised and nothing is left of what is taken (`closure-specialization`, `simplify`). A read of a φ that is undefined on the way taken does not count as a failure: that
-    /// nothing does so is what such a φ says, and `copy-propagation` and `simplify-cfg` make use of it.
+    /// specialised and nothing is left of what is taken (`closure-specialization`, `simplify`). A read of a φ that is
+    /// undefined on the way taken does not count as a failure: that nothing does so is what such a φ says, and
+    /// `copy-propagation` and `simplify-cfg` make use of it.
     pub is_exact: bool,
 }
 

@@ -14,9 +14,9 @@ pub(super) type Places<'a> = SmallVec<[Output<'a>; 8]>;
 /// An argument: a number, a slice, or whatever else an [`Argument`] is.
 ///
 /// A `&[f64]` is a vector that stays as it is: a function that changes it works on a copy. A `&mut [f64]` is one that
-/// the caller sees changed. A `Float32` is an `f32`. An array of two or three dimensions is an [`Argument::Array`], and a
-/// tuple of floats an [`Argument::Fields`]. Numbers of other types are [`Scalar`]s: were there `i32` and others here, a
-/// literal would not be an `Int64`.
+/// the caller sees changed. A `Float32` is an `f32`. An array of two or three dimensions is an [`Argument::Array`], and
+/// a tuple of floats an [`Argument::Fields`]. Numbers of other types are [`Scalar`]s: were there `i32` and others here,
+/// a literal would not be an `Int64`.
 pub trait IntoArgument<'a> {
     /// The argument.
     fn into_argument(self) -> Argument<'a>;

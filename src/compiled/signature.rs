@@ -275,16 +275,13 @@ impl Signature {
             if fits && (!is_array || own == of_argument) {
                 continue;
             }
+            let wrong = |expected: String, given: String| {
+                let what = "the tangent of argument";
+                Err(CallError::Argument { what, argument, name: name(), expected, given })
+            };
             let array = |dims: &[usize]| format!("an array of dimensions {dims:?}");
             if let (Some(Parameter::Floats(ty)), Some(_), false) = (parameter, &own, fits) {
-                let (expected, given) = (format!("of elements of type {ty}"), tangent.to_string());
-                return Err(CallError::Argument {
-                    what: "the tangent of argument",
-                    argument,
-                    name: name(),
-                    expected,
-                    given,
-                });
+                return wrong(format!("of elements of type {ty}"), tangent.to_string());
             }
             let expected = match (parameter, of_argument) {
                 (Some(Parameter::Float(ty)), _) => format!("of type {ty}"),
@@ -293,14 +290,7 @@ impl Signature {
                 }
                 (_, dims) => array(&dims.unwrap_or_default()),
             };
-            let given = own.map_or_else(|| tangent.to_string(), |dims| array(&dims));
-            return Err(CallError::Argument {
-                what: "the tangent of argument",
-                argument,
-                name: name(),
-                expected,
-                given,
-            });
+            return wrong(expected, own.map_or_else(|| tangent.to_string(), |dims| array(&dims)));
         }
         Ok(())
     }

@@ -99,8 +99,9 @@ impl LoopForest {
         self.tree.is_ancestor(id.0 as usize + 1, tree_node(self.innermost(node)))
     }
 
-    /// The node from which alone a loop is entered, and the one from which alone it is gone around (its latch); `None` if
-    /// there are others, or one goes to the header by two edges. The entry of the graph is entered from outside of it.
+    /// The node from which alone a loop is entered, and the one from which alone it is gone around (its latch); `None`
+    /// if there are others, or one goes to the header by two edges. The entry of the graph is entered from outside of
+    /// it.
     ///
     /// ```
     /// use ircode::graph::{FlowGraph, LoopForest};

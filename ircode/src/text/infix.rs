@@ -83,7 +83,10 @@ impl<'a> Cursor<'a> {
         let Some(ty) = self.rest().strip_prefix("::") else { return };
         let opened = self.text(0..infix).matches('(').count() > self.text(0..infix).matches(')').count();
         let ends = |rest: &str| rest.starts_with([')', ' ']) || rest.starts_with(':') && !rest.starts_with(":(");
-        let length = balanced_length(ty, ends);
+        let mut length = balanced_length(ty, ends);
+        while let Some(bounds) = ty.get(length..).and_then(|rest| rest.strip_prefix(" where ")) {
+            length += " where ".len() + balanced_length(bounds, |rest| rest.starts_with([')', ' ']));
+        }
         if opened && ty.get(length..).is_some_and(follows) {
             self.seek(self.pos() + 2 + length);
         }

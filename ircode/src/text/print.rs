@@ -319,7 +319,11 @@ impl StatementPrinter {
             {
                 write!(out, "{ty}")
             }
-            Operand::Constant(Constant::Function(name)) if !self.exact() || is_path(name) => write!(out, "({name})"),
+            Operand::Constant(Constant::Function(name))
+                if !self.exact() || reads_back_as_function(name) || is_path(name) && name.contains('.') =>
+            {
+                write!(out, "({name})")
+            }
             other => {
                 out.write_char('(')?;
                 self.write_operand(out, other, Place::Call)?;
@@ -749,6 +753,14 @@ mod tests {
             let function = crate::parse_function(&text).unwrap();
             let printed = crate::print_function(&function, Style::Version(crate::JuliaVersion::new(1, 5)));
             assert!(printed.ends_with(&format!(")\n{text}end\n")), "{printed}");
+        }
+    }
+
+    #[test]
+    fn what_is_called_comes_back() {
+        for name in ["sin", "Base.sin", "Symbol", "Base.Symbol", "Int64", "Function", "a b", "nothing"] {
+            let callee = Operand::Constant(Constant::Function(name.into()));
+            comes_back(Stmt::call(callee, [Operand::argument(2)]), Type::Any);
         }
     }
 

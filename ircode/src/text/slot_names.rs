@@ -191,8 +191,8 @@ fn named_in_listing<'s>(path: &str, slots: &'s SlotNames) -> Option<&'s Name> {
     slots.places.get_key_value(unqualified(path)).map(|(name, _)| name)
 }
 
-/// Names that stand where only a number, an array or an object can, as the primitive that takes them or the type of what
-/// they give says: they are those of arguments, also where functions of Julia or types are called so.
+/// Names that stand where only a number, an array or an object can, as the primitive that takes them or the type of
+/// what they give says: they are those of arguments, also where functions of Julia or types are called so.
 fn names_of_values<'a>(
     slots: &SlotNames,
     insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Type)>,
@@ -228,15 +228,17 @@ fn operands_that_are_values<'o>(
     let called = callee_name(callee).map_or("", unqualified);
     let of_number = called.ends_with("_float") || called.ends_with("_int") || called.ends_with("tofp");
     let of_object = matches!(called, "arraylen" | "arraysize" | "arrayref" | "arrayset" | "getfield" | "setfield!");
-    let elements = match ty {
-        Type::Tuple(elements) if called == "tuple" => elements.as_slice(),
-        _ => &[],
-    };
-    let is_value: Vec<bool> = match of_number || of_object {
+    let is_value = |index: usize| match (called, ty, index) {
+        // What is stored may be a function.
+        ("arrayset", Type::Array(array), 2) => is_no_function(&array.element),
+        ("arrayset", _, 2) => false,
+        ("setfield!", ty, 2) => is_no_function(ty),
+        ("tuple", Type::Tuple(elements), index) => elements.get(index).is_some_and(is_no_function),
         // The type to which a number is converted comes first.
-        true => (0..args.len()).map(|index| index > 0 || !called.ends_with("tofp")).collect(),
-        false => elements.iter().map(is_no_function).collect(),
+        (called, _, 0) if called.ends_with("tofp") => false,
+        _ => of_number || of_object,
     };
+    let is_value: Vec<bool> = (0..args.len()).map(is_value).collect();
     args.iter().zip(is_value).filter_map(|(arg, is_value)| is_value.then_some(arg))
 }
 
@@ -245,13 +247,14 @@ fn is_no_function(ty: &Type) -> bool {
     matches!(ty, Type::Scalar(_) | Type::Array(_) | Type::String | Type::Symbol | Type::Tuple(_) | Type::NamedTuple(_))
 }
 
-/// Whether names stand where only arguments can, other than those of modules and types.
+/// Whether names stand where only arguments can, other than those of modules, types and functions.
 pub(super) fn has_values<'a>(
     slots: &SlotNames,
-    insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Type)>,
+    insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Type)> + Clone,
     result: Option<&Type>,
 ) -> bool {
-    let is_argument = |name: &Name| !OBJECTS.contains(&name.as_str()) && !is_like_a_type(name);
+    let functions = names_of_functions(slots, insts.clone());
+    let is_argument = |name: &Name| !functions.contains(name) && !is_like_a_type(name);
     names_of_values(slots, insts, result).iter().any(|name| slots.places.contains_key(name) && is_argument(name))
 }
 
@@ -382,6 +385,16 @@ mod tests {
         );
         assert_eq!(arguments(&format!("Body::Int64\n{lines}")), ["x", "n"]);
         assert_eq!(arguments(&lines.replace("Main.f", "Base.add_int")), ["x", "n"], "objects are not added up");
+        for stored in [
+            "Base.arrayset(false, _2, sin, 1)::Array{Function,1}",
+            "Base.arrayset(false, _2, foo, 1)::Array{Any,1}",
+            "Base.setfield!(_2, :x, foo)::typeof(foo)",
+            "Base.setfield!(_2, :x, foo)::Any",
+        ] {
+            let body = parse_function(&lines.replace("(Main.f)(x, n)::Int64", stored)).unwrap().body.to_string();
+            let call = stored.split("::").next().unwrap();
+            assert!(body.contains(call), "a function may be stored: {body}");
+        }
         assert_eq!(arguments(&lines.replace("x, n", "%%x, %%n")), ["x", "n"]);
         assert_eq!(
             parse_function(&lines.replace("x, n", "%%2, %%3")),
@@ -410,6 +423,10 @@ mod tests {
             ("%1 = (x::Int64 + 1)::Int64", "%1 = (x + 1)::Int64"),
             ("%1 = (x::Int64 isa Main.Int)::Bool", "%1 = (x isa Main.Int)::Bool"),
             ("%1 = (x::Union{Int64, Nothing} === y)::Bool", "%1 = (x === y)::Bool"),
+            ("%1 = (x::Array{T,1} where T == y)::Any", "%1 = (x == y)::Any"),
+            ("%1 = (x::Array{T,N} where N where T<:Real isa %1)::Bool", "%1 = (x isa %1)::Bool"),
+            ("%1 = (y * x::Array{T,1} where T)::Any", "%1 = (y * x)::Any"),
+            ("%1 = (1:x::Array{T,1} where T)::Any", "%1 = (1:x)::Any"),
             ("%1 = (x::Int64:y::Int64)::UnitRange{Int64}", "%1 = (x:y)::UnitRange{Int64}"),
             (
                 "%1 = $(Expr(:foreigncall, :(:f), Nothing, svec(Any), 0, :(:ccall), :(x::Array{Int64,1})))::Nothing",

@@ -76,8 +76,8 @@ pub(super) fn read_rule<F: Body>(function: &Function<IRCode>, names: &Module<F>)
     }
 }
 
-/// Whether this is the name of an abstract type above numbers or arrays. Rules are chosen by the types of operands, which
-/// are concrete.
+/// Whether this is the name of an abstract type above numbers or arrays. Rules are chosen by the types of operands,
+/// which are concrete.
 fn is_above_operands(ty: &Type) -> bool {
     let mut operands = ScalarType::ALL.into_iter().map(Type::Scalar).chain([Type::array(Type::FLOAT64, 1)]);
     matches!(ty, Type::Named(_)) && operands.any(|operand| is_below(&operand, None, ty) == Some(true))
