@@ -58,6 +58,23 @@ pub struct PhiNode<N: Names> {
     pub entries: PhiEntries<N>,
 }
 
+impl<N: Names> PhiNode<N> {
+    /// The value that it names for this edge; `None` if it names none, or the edge is left out.
+    ///
+    /// ```
+    /// use ircode::{BlockNumber, Operand, PhiNode, Positions, Stmt};
+    ///
+    /// let phi = Stmt::<Positions>::phi([(BlockNumber(1), Some(Operand::from(2.0))), (BlockNumber(3), None)]);
+    /// let phi: &PhiNode<Positions> = phi.as_phi().unwrap();
+    /// assert_eq!(phi.value_from(BlockNumber(1)), Some(&Operand::from(2.0)));
+    /// assert_eq!(phi.value_from(BlockNumber(2)), None);
+    /// assert_eq!(phi.value_from(BlockNumber(3)), None);
+    /// ```
+    pub fn value_from(&self, edge: N::Block) -> Option<&Operand<N>> {
+        self.entries.iter().find(|entry| entry.edge == edge)?.value.as_ref()
+    }
+}
+
 /// What a φ takes from one edge.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(bound = "N: NumberedNames", deny_unknown_fields)]

@@ -222,7 +222,7 @@ impl Search<'_> {
         let mut counters = Vec::new();
         for (phi, inst) in self.bb.phi_nodes(header) {
             let node = inst.stmt.as_phi()?;
-            let from = |edge: BlockId| node.entries.iter().find(|entry| entry.edge == edge)?.value.clone();
+            let from = |edge: BlockId| node.value_from(edge).cloned();
             counters.push(Counter { phi, start: from(before)?, next: from(latch)? });
         }
         Some(Counted { header, blocks, before, latch, exit: exit?, counters, rounds: 0 })

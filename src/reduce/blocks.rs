@@ -69,7 +69,7 @@ fn bypass(module: &mut Module<BBCode>, name: &Name, block: BlockId) -> bool {
 fn on_edge(bb: &BBCode, block: BlockId, pred: BlockId, value: &Operand<bbcode::Ids>) -> Option<Operand<bbcode::Ids>> {
     let Some(id) = value.as_value().filter(|&id| bb.block_of(id) == Some(block)) else { return Some(value.clone()) };
     match bb.stmt(id) {
-        Some(Stmt::Phi(phi)) => phi.entries.iter().find(|entry| entry.edge == pred)?.value.clone(),
+        Some(Stmt::Phi(phi)) => phi.value_from(pred).cloned(),
         // It is removed with the block, and what used it is replaced then.
         _ => Some(value.clone()),
     }

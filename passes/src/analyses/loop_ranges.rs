@@ -104,7 +104,7 @@ impl<'a> LoopRanges<'a> {
         let node = self.bb.stmt(phi)?.as_phi()?;
         for from in self.graph.graph().predecessors(header) {
             let edge = self.graph.block(from)?;
-            let value = node.entries.iter().find(|entry| entry.edge == edge)?.value.as_ref()?;
+            let value = node.value_from(edge)?;
             if self.loops.contains(id, from) {
                 latches.push(from);
                 let next = Sum { root: Some(Operand::Value(phi)), offset: 1 };

@@ -202,7 +202,7 @@ impl Scope<'_> {
         }
         let latch = self.graph.block(counted.latch)?;
         let node = self.bb.stmt(phi)?.as_phi()?;
-        let next = node.entries.iter().find(|entry| entry.edge == latch)?.value.as_ref()?.as_value()?;
+        let next = node.value_from(latch)?.as_value()?;
         let mut values = vec![phi];
         // A map as long as all values would be made for each loop.
         let mut seen: HashSet<InstId> = HashSet::from_iter([phi]);
@@ -277,7 +277,7 @@ impl Scope<'_> {
         self.every_edge_agrees(counted.header, id, &places).then_some(())?;
         let node = self.bb.stmt(phi)?.as_phi()?;
         let before = self.graph.block(counted.before)?;
-        let start = node.entries.iter().find(|entry| entry.edge == before)?.value.clone()?;
+        let start = node.value_from(before)?.clone();
         let latch = places.get(&counted.latch)?;
         let counts = (latch.root == phi).then(|| Counting { header: counted.header, start, step: latch.end });
         let ty = self.bb.inst(phi)?.ty.clone();

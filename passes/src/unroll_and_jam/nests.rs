@@ -226,7 +226,7 @@ impl<'a> Search<'a, '_> {
     fn carried(&self, header: BlockId, before: BlockId, latch: BlockId) -> Option<Vec<Carried>> {
         let phis = self.bb.phi_nodes(header).map(|(phi, inst)| {
             let node = inst.stmt.as_phi()?;
-            let from = |edge: BlockId| node.entries.iter().find(|entry| entry.edge == edge)?.value.clone();
+            let from = |edge: BlockId| node.value_from(edge).cloned();
             Some(Carried { phi, start: from(before)?, next: from(latch)? })
         });
         phis.collect()
