@@ -136,11 +136,12 @@ fn direct(module: &Module<BBCode>, rules: &RuleTable, bb: &BBCode, closed: bool)
                 let primitive = module.primitive_call(&inst.stmt);
                 let pure = primitive.is_some_and(|(primitive, _)| !primitive.effects.writes);
                 if let Some((_, args)) = primitive.filter(|(primitive, _)| primitive.name == "bitcast") {
-                    let is_integer = |ty: &Type| ty.as_scalar().is_some_and(ircode::ScalarType::is_integer);
-                    let of_integer = args.get(1).is_some_and(|arg| is_integer(&bb.operand_type(arg)));
-                    summary.bits.taken |= !of_integer;
-                    summary.bits.are_seen |= !of_integer;
-                    summary.bits.made |= !is_integer(&inst.ty);
+                    // Characters have bits of their own.
+                    let may_be_float = |ty: &Type| ty.as_scalar().is_none_or(ircode::ScalarType::is_float);
+                    let of_float = args.get(1).is_none_or(|arg| may_be_float(&bb.operand_type(arg)));
+                    summary.bits.taken |= of_float;
+                    summary.bits.are_seen |= of_float;
+                    summary.bits.made |= may_be_float(&inst.ty);
                 }
                 if closed && is_call_of_function(module, bb, &inst.stmt) {
                     callees.push(ANY_CANDIDATE);
