@@ -105,10 +105,10 @@ pub enum NotNative {
     /// A value was met that native code does not take.
     #[cfg(feature = "native")]
     #[error(transparent)]
-    Refused(exec::native::CallError),
+    Refused(Box<exec::native::CallError>),
     /// Native code needs more memory than there may be, as it frees what it made when the call is over.
     #[error("in native code {0}")]
-    OutOfMemory(RunError),
+    OutOfMemory(Box<RunError>),
     /// This was built without native code.
     #[error("this program was built without native code")]
     NotBuilt,
@@ -286,9 +286,9 @@ fn call_native(
     let mut printed = String::new();
     let called = program.call_with_output(name, args, &mut |text| printed.push_str(text));
     let result = called.map_err(|error| match error {
-        CallError::OutOfMemory(error) if leaves_the_rest => NotNative::OutOfMemory(error).into(),
+        CallError::OutOfMemory(error) if leaves_the_rest => NotNative::OutOfMemory(Box::new(error)).into(),
         CallError::Run(error) | CallError::OutOfMemory(error) => EngineError::Run(error),
-        refused => NotNative::Refused(refused).into(),
+        refused => NotNative::Refused(Box::new(refused)).into(),
     });
     if !printed.is_empty() && !matches!(result, Err(EngineError::NotNative(_))) {
         output(&printed);

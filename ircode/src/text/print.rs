@@ -728,7 +728,7 @@ mod tests {
             let call = Stmt::call(Operand::global("Base", "g"), [Operand::Constant(constant.clone())]);
             comes_back(call, Type::Any);
             comes_back(
-                Stmt::call(Operand::global("Base", "g"), [Operand::Constant(list(&[constant.clone()]))]),
+                Stmt::call(Operand::global("Base", "g"), [Operand::Constant(list(std::slice::from_ref(&constant)))]),
                 Type::Any,
             );
             comes_back(Stmt::Value(Operand::Constant(constant)), Type::parse("Type{Array{T, 1} where T}"));
