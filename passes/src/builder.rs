@@ -460,9 +460,11 @@ mod tests {
     fn an_operator_is_called_by_the_name_that_julia_prints() {
         let mut f = FunctionBuilder::new("f", Type::FLOAT64);
         let x = f.parameter("x", Type::FLOAT64);
-        let power = f.call("Base.:^", [x.clone(), x], Type::FLOAT64);
+        let power = f.call("Base.:^", [x.clone(), x.clone()], Type::FLOAT64);
+        f.call("Core.:(===)", [x.clone(), x], Type::BOOL);
         f.ret(power);
-        assert!(f.finish().unwrap().body.to_string().contains("_2 ^ _2"));
+        let printed = f.finish().unwrap().body.to_string();
+        assert!(printed.contains("_2 ^ _2") && printed.contains("_2 === _2"), "{printed}");
     }
 
     #[test]

@@ -222,6 +222,16 @@ mod tests {
         pieces.into_iter().map(|(kind, range)| (kind, text[range].to_string())).collect()
     }
 
+    /// A quotation mark that is a character begins no string, and what is no character is an adjoint.
+    #[test]
+    fn characters_are_told_from_strings() {
+        for call in ["g('\"', %4)", "g('\\'', %4)", "g('\\u00e9', %4)", "g(x', %4)", "g('λ', %4)"] {
+            assert!(cut(call).contains(&(Kind::Value, "%4".into())), "{call}");
+        }
+        assert!(cut("g('\"', %4)").contains(&(Kind::Constant, "'\"'".into())));
+        assert!(cut("g('\\'', %4)").contains(&(Kind::Constant, "'\\''".into())));
+    }
+
     #[test]
     fn pieces_are_told_apart() {
         use Kind::*;

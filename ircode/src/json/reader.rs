@@ -555,6 +555,8 @@ end
             ("{\"bbkit\":1,\"representation\":\"ircode\"}", "`functions` is missing"),
             ("{\"functions\":{},\"bbkit\":1}", "list of functions"),
             ("{\"bbkit\":1,\"representation\":\"ircode\",\"functions\":[],\"functions\":[]}", "two lists of functions"),
+            ("{\"bbkit\":1,\"bbkit\":1,\"representation\":\"ircode\",\"functions\":[]}", "two versions"),
+            ("{\"bbkit\":1,\"representation\":\"ircode\",\"representation\":\"bbcode\"}", "two representations"),
         ] {
             let error = read(text).map(|functions| functions.len()).unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");

@@ -6,9 +6,9 @@ use ircode::{Constant, Head, Instruction, Module, Names, Operand, Scalar, Stmt, 
 
 /// What executing the statement may do beside giving a value, where it stands.
 ///
-/// A statement without effects may be left out if nobody uses it, and moves behind others. To where it would not have
-/// run, as out of a loop or before a branch, only what [`is_total`] may move: elsewhere its operands may be of other
-/// types than declared, where a check stands before it.
+/// A statement without effects may be left out if nobody uses it, or be moved behind others. To where it would not have
+/// run, as out of a loop or before a branch, only what [`is_total`] may be moved: there its operands may be of other
+/// types than declared, as the check that stands before it has not run.
 pub fn effects<F>(module: &Module<F>, bb: &BBCode, inst: &Instruction<Ids>) -> Effects {
     const ANYTHING: Effects = Effects { throws: true, reads: true, writes: true, allocates: true };
     match &inst.stmt {
