@@ -51,6 +51,30 @@ pub struct Primitive {
     pub scope: Scope,
     /// What it does with arrays and stacks that others have to know.
     pub memory: MemoryEffect,
+    /// Whether it takes a value out of an object, or puts values in one.
+    pub transfer: Transfer,
+}
+
+/// Where a primitive takes a value out of an object, or puts values in one. Operands are numbered from 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Transfer {
+    /// It does neither, or not with single values: it may copy all that an object holds.
+    #[default]
+    None,
+    /// Its value lies in an object.
+    Load {
+        /// The operand that is the object.
+        object: usize,
+    },
+    /// It puts a value in an object that is there.
+    Store {
+        /// The operand that is the object.
+        object: usize,
+        /// The operand that is the value.
+        value: usize,
+    },
+    /// Its value is a new one that holds its operands, and does not change.
+    Aggregate,
 }
 
 /// What a primitive does with arrays and stacks, as far as passes and the compiler of native code ask for that.

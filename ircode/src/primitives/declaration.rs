@@ -1,6 +1,6 @@
 //! Declaring primitives: those of the table, and those that a host registers.
 
-use super::{Compute, Effects, Failure, MemoryEffect, Primitive, ResultType, Scope};
+use super::{Compute, Effects, Failure, MemoryEffect, Primitive, ResultType, Scope, Transfer};
 use crate::scalar::{Scalar, ScalarType};
 use crate::types::Type;
 use crate::wording::counted;
@@ -46,6 +46,7 @@ impl Primitive {
             rule: name,
             scope: Scope::Anywhere,
             memory: MemoryEffect::Other,
+            transfer: Transfer::None,
         }
     }
 
@@ -65,6 +66,7 @@ impl Primitive {
             rule: name,
             scope: Scope::Anywhere,
             memory: MemoryEffect::Other,
+            transfer: Transfer::None,
         }
     }
 
@@ -81,6 +83,7 @@ impl Primitive {
             rule: name,
             scope: Scope::Anywhere,
             memory: MemoryEffect::Other,
+            transfer: Transfer::None,
         }
     }
 
@@ -107,6 +110,21 @@ impl Primitive {
     /// The same, which does this with arrays or stacks.
     pub const fn on_memory(self, memory: MemoryEffect) -> Primitive {
         Primitive { memory, ..self }
+    }
+
+    /// The same, whose value lies in the operand with this number, from 0 on.
+    pub const fn loads(self, object: usize) -> Primitive {
+        Primitive { transfer: Transfer::Load { object }, ..self }
+    }
+
+    /// The same, which puts the second of these operands in the first; they are numbered from 0.
+    pub const fn stores(self, object: usize, value: usize) -> Primitive {
+        Primitive { transfer: Transfer::Store { object, value }, ..self }
+    }
+
+    /// The same, which makes a value that holds its operands and does not change.
+    pub const fn holds_operands(self) -> Primitive {
+        Primitive { transfer: Transfer::Aggregate, ..self }
     }
 
     /// Whether an invoke of a method for operands of these types may mean it: as far as the primitives for arrays

@@ -4,6 +4,7 @@ use std::fmt;
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashMap;
+use ircode::primitives::Transfer;
 use ircode::{Head, Module, Name, Operand, SSAValue, Stmt};
 use slotmap::SecondaryMap;
 
@@ -251,25 +252,13 @@ fn used_by(module: &Module<BBCode>, stmt: &Stmt<Ids>, operand: &Operand<Ids>) ->
         Stmt::Call(call) if call.callee == *operand => Reason::Misapplied,
         Stmt::Expr(expr) if expr.head == Head::New => Reason::Stored,
         stmt => match module.primitive_call(stmt) {
-            Some((primitive, _)) if STORES.contains(&primitive.name) => Reason::Stored,
+            Some((primitive, _)) if matches!(primitive.transfer, Transfer::Store { .. } | Transfer::Aggregate) => {
+                Reason::Stored
+            }
             _ => Reason::Unknown,
         },
     }
 }
-
-/// The primitives that put what they are given somewhere else.
-const STORES: &[&str] = &[
-    "arrayset",
-    "memoryrefset!",
-    "new_case",
-    "partial_apply",
-    "setfield!",
-    "setindex!",
-    "slot_set!",
-    "stack_push!",
-    "stack_set!",
-    "tuple",
-];
 
 /// The name of a function of the module.
 pub(super) fn name(module: &Module<BBCode>, function: usize) -> Name {

@@ -10,7 +10,7 @@
 //! its type says, all that was concluded is wrong, and the program is compiled again without.
 
 use hashbrown::HashMap;
-use ircode::primitives::{Primitive, ResultType};
+use ircode::primitives::{MemoryEffect, Primitive, ResultType, Transfer};
 use ircode::{Callee, Constant, ExprNode, Head, IRCode, Module, Operand, Positions, Stmt, Type};
 use smallvec::SmallVec;
 
@@ -92,24 +92,6 @@ pub(crate) struct Expected {
     /// It does not let the interpreter make an object.
     pub(crate) native: bool,
 }
-
-/// Primitives that give what lies in the first operand, and those whose second operand it is.
-const LOADS: [&[&str]; 2] = [
-    &["getindex", "getfield", "getproperty", "stack_get", "stack_pop!", "payload", "captured"],
-    &["arrayref", "const_arrayref"],
-];
-
-/// Primitives that put a value in an object: with the numbers of the operands that are the object and the value, and
-/// whether the object may get more memory.
-const STORES: &[(&str, usize, usize, bool)] = &[
-    ("arrayset", 1, 2, false),
-    ("setindex!", 0, 1, false),
-    ("setfield!", 0, 2, false),
-    ("setproperty!", 0, 2, false),
-    ("stack_set!", 0, 1, false),
-    ("stack_push!", 0, 1, true),
-    ("push!", 0, 1, true),
-];
 
 /// A function that is looked at.
 pub(crate) struct Body<'a> {
@@ -233,19 +215,23 @@ impl<'a> Body<'a> {
         if primitive.result == ResultType::Bottom {
             return Some(Action::None);
         }
-        if let Some(at) = LOADS.iter().position(|names| names.contains(&name)) {
-            let object = args.get(at)?;
-            // The interpreter does the rest, as what lies at an index of a tuple: its value is made for it.
-            return Some(match self.kind_of(object) {
-                Kind::Pointer => Action::Load(object),
-                Kind::Parts if name != "getindex" => Action::Load(object),
-                _ => Action::Make(args.iter().collect()),
-            });
-        }
-        if let Some((_, object, value, grows)) = STORES.iter().find(|(store, ..)| *store == name) {
-            let (object, value) = (args.get(*object)?, args.get(*value)?);
-            let native = self.kind_of(object) == Kind::Pointer;
-            return native.then_some(Action::Store { object, value, grows: *grows });
+        match primitive.transfer {
+            Transfer::Load { object } => {
+                let object = args.get(object)?;
+                // The interpreter does the rest, as what lies at an index of a tuple: its value is made for it.
+                return Some(match self.kind_of(object) {
+                    Kind::Pointer => Action::Load(object),
+                    Kind::Parts if name != "getindex" => Action::Load(object),
+                    _ => Action::Make(args.iter().collect()),
+                });
+            }
+            Transfer::Store { object, value } if !CHANGING.contains(&name) => {
+                let (object, value) = (args.get(object)?, args.get(value)?);
+                let grows = matches!(primitive.memory, MemoryEffect::Resize { .. }) || name == "stack_push!";
+                let native = self.kind_of(object) == Kind::Pointer;
+                return native.then_some(Action::Store { object, value, grows });
+            }
+            _ => {}
         }
         if name == "stack_empty!" {
             let native = self.kind_of(args.first()?) == Kind::Pointer;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder};
-use ircode::primitives::{Compute, Primitive, ResultType, foreign_primitive};
+use ircode::primitives::{Compute, Primitive, ResultType, Transfer, foreign_primitive};
 use ircode::{
     BlockNumber, Callee, ExprNode, Head, IRCode, Module, Operand, Positions, SSAValue, Scalar, Stmt, Type, unqualified,
 };
@@ -17,10 +17,6 @@ use crate::native::layout::{Layout, Parts, Shape};
 use crate::native::runtime::helpers::Helper;
 use crate::native::values::addresses::{ADDRESS, OBJECT_ID};
 use crate::prepare::{foreign_text, invoked, may_be_of_method, static_parameter, struct_info};
-
-/// Primitives whose result holds what they are given.
-const KEEPING: &[&str] =
-    &["new_case", "partial_apply", "differentiable_function", "differentiable_function_with", "svec"];
 
 /// Primitives to which copies are not the same: they ask where elements lie, or make another array of the same
 /// elements.
@@ -325,7 +321,7 @@ impl FunctionCompiler<'_, '_> {
         };
         let result = self.compiler.layouts.of(&ty);
         let objects = operands.iter().any(|operand| !operand.layout.copies());
-        let kept = KEEPING.contains(&primitive.name) && objects && result.is_boxed();
+        let kept = primitive.transfer == Transfer::Aggregate && objects && result.is_boxed();
         // What only looks at its operands, and gives no object, mixes nothing.
         let looks = matches!(primitive.name, "print" | "println") || !primitive.effects.writes;
         let harmless = ends || looks && result.copies() && !result.hides_objects;
