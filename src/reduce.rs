@@ -309,11 +309,7 @@ fn tidy(module: &mut Module<BBCode>, only: Option<&Name>) {
     for name in names.iter().filter(|name| only.is_none_or(|only| only == *name)) {
         let Some(body) = module.body_mut(name) else { continue };
         body.remove_unreachable_blocks();
-        let empty: Vec<BlockId> = body.blocks().filter(|&block| body.first_inst(block).is_none()).collect();
-        for block in empty {
-            // The block is there and has no terminator.
-            let _ = body.push(block, ircode::NewInstruction::new(Stmt::nothing(), Type::Nothing));
-        }
+        body.fill_empty_blocks();
     }
 }
 

@@ -1,10 +1,10 @@
 //! What a gradient allocates once closures are specialised: nothing in code without loops, one growing stack a nest of
-//! loops.
+//! loops. And what a queue takes.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 
-use bbkit::exec::{Allocations, Machine, Value};
-use bbkit::ircode::{IRCode, Module, parse_module};
+use bbkit::exec::{Allocations, Limits, Machine, Value};
+use bbkit::ircode::{IRCode, Module, Type, parse_module};
 use bbkit::passes::reverse_mode::{Carrier, Options, derive};
 use bbkit::{to_bbcode, to_ircode};
 use kit::carriers::specialized;
@@ -164,4 +164,26 @@ fn nothing_is_left_in_what_swift_specialises() {
     let found: Vec<(&str, &str, &str)> = found.iter().map(|(a, b, c)| (*a, b.as_str(), c.as_str())).collect();
     assert_eq!(found, LEFT);
     assert!(clean > 10, "{clean}");
+}
+
+#[test]
+fn a_queue_takes_memory_for_what_is_in_it() {
+    let text = "
+function f(queue::Vector{Float64}, n::Int64)::Float64
+1 ─      nothing
+2 ┄ %2 = φ (#1 => 0, #3 => %7)::Int64
+│   %3 = Base.slt_int(%2, n)::Bool
+└──      goto #4 if not %3
+3 ─      Base.push!(queue, 2.5)::Vector{Float64}
+│        $(Expr(:foreigncall, :(:jl_array_del_beg), Nothing, svec(Any, UInt64), 0, :(:ccall), :(queue), 0x0000000000000001))::Nothing
+│   %7 = Base.add_int(%2, 1)::Int64
+└──      goto #2
+4 ─ %9 = Base.arrayref(true, queue, 1)::Float64
+└──      return %9
+end
+";
+    let module = parse_module(text).unwrap().module;
+    let mut machine = Machine::with_limits(&module, Limits { memory: 1 << 12, ..Limits::default() });
+    let queue = machine.array(Type::FLOAT64, vec![1], vec![Value::from(0.5)]).unwrap();
+    assert_eq!(machine.call("f", &[queue, Value::from(10_000_i64)]).unwrap().as_float(), Some(2.5));
 }

@@ -86,3 +86,33 @@ fn what_grows_by_a_call_is_read_anew() {
     // Of which type it is is not known where it grows: native code may refuse it, and never goes on with an old length.
     verdict(&reading("Any"), &args);
 }
+
+/// Says that an array has more elements than there is memory for, as growing does before there is, and reads one.
+#[test]
+fn an_array_is_never_larger_than_its_memory() {
+    let text = |made: &str, dims: &str, indices: &str| {
+        format!(
+            "
+function f(v::Vector{{Vector{{Float64}}}}, w::Vector{{Float64}})::Float64
+1 ─      Base.push!(v, w)::Vector{{Vector{{Float64}}}}
+│   %2 = BBKit.new_array(Vector{{Float64}}, 1, 1)::Matrix{{Vector{{Float64}}}}
+│   %3 = Core.tuple({dims})
+│        Base.push!(w, 1.0)::Vector{{Float64}}
+│        Base.setfield!({made}, :size, %3)
+│   %6 = Base.arrayref(true, {made}, {indices})
+│   %7 = Core.tuple(%6)
+│   %8 = Core.getfield(%7, 1)
+└──      return 0.0
+end
+"
+        )
+    };
+    let args = |machine: &Machine<'_>| {
+        let of_vectors = machine.array(Type::array(Type::FLOAT64, 1), vec![0], Vec::new()).unwrap();
+        vec![of_vectors, vector(machine, &[1.0])]
+    };
+    for (made, dims, indices) in [("%2", "1000, 1000", "900, 900"), ("w", "1000", "900"), ("w", "3, 1", "1")] {
+        let verdict = verdict(&text(made, dims, indices), &args);
+        assert!(!matches!(verdict, Verdict::Same) || dims == "3, 1", "{made} {dims}: {verdict:?}");
+    }
+}

@@ -586,3 +586,45 @@ fn an_edge_that_no_statement_takes_is_not_split() {
     code.set_odd_edges(names[1], OddEdges { extra_succs: vec![names[3]], ..OddEdges::default() }).unwrap();
     assert!(matches!(code.split_edge(names[1], names[3]), Err(EditError::FixedEdge { .. })));
 }
+
+#[test]
+fn what_returns_in_the_care_of_a_handler_is_not_inlined() {
+    // In both styles: what follows the call would be in the care of the callee's handler.
+    let returning = |leave: &str| {
+        parse_function(&format!(
+            "
+function g(x::Float64)::Float64
+1 ─ %1 = enter #4
+2 ─      {leave}
+3 ─      return x
+4 ┄      $(Expr(:leave, 1))
+└──      return -1.0
+end
+"
+        ))
+        .unwrap()
+        .map(|body| BBCode::try_from(body))
+        .unwrap()
+    };
+    let code = || {
+        bb("
+function f(x::Float64)::Float64
+1 ─ %1 = invoke Main.g(x::Float64)::Float64
+│        Core.throw(%1)::Union{}
+└──      unreachable
+end
+")
+    };
+    let mut caller = code();
+    let before = caller.to_string();
+    let error = caller.inline_call(insts(&caller)[0], &returning("nothing")).unwrap_err();
+    assert!(matches!(error, EditError::NotInlinable { .. }), "{error}");
+    assert_eq!(caller.to_string(), before);
+    let callee = returning("$(Expr(:leave, 1))");
+    let mut caller = code();
+    caller.inline_call(insts(&caller)[0], &callee).unwrap();
+    // What is thrown behind the call leaves the function, as before.
+    let mut module = Module::new();
+    module.add_function(Function::new("f", Type::Untyped, IRCode::try_from(&caller).unwrap())).unwrap();
+    assert!(Machine::new(&module).call("f", &[Value::from(2.5)]).is_err());
+}

@@ -193,6 +193,30 @@ impl BBCode {
         used
     }
 
+    /// Gives every block without statements a `nothing`, as Julia does: its printed form cannot show an empty block.
+    ///
+    /// ```
+    /// use bbcode::BBCode;
+    /// use ircode::parse_function;
+    ///
+    /// let mut bb = BBCode::try_from(&parse_function("
+    /// 1 ─ %1 = Base.sin(_2)::Float64
+    /// 2 ─      return _2
+    /// ")?.body)?;
+    /// let first = bb.all_insts().next().map(|(id, _)| id);
+    /// bb.remove(first.ok_or("no statement")?)?;
+    /// bb.fill_empty_blocks();
+    /// assert!(bb.to_string().starts_with("1 ─ %1 = nothing"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn fill_empty_blocks(&mut self) {
+        let empty: Vec<BlockId> = self.blocks().filter(|&block| self.first_inst(block).is_none()).collect();
+        for block in empty {
+            // The block is there and has no terminator.
+            let _ = self.push(block, NewInstruction::new(Stmt::nothing(), Type::Nothing));
+        }
+    }
+
     /// Removes every block that the entry does not reach, and what the φs of the others take from them. True if there
     /// was one. A φ that is left with one edge stays a φ. Takes time linear in the function.
     ///

@@ -271,6 +271,11 @@ impl BBCode {
     pub fn operand_type(&self, operand: &Operand<Ids>) -> Type {
         operand.ty(&self.argtypes, |value| self.inst(value).map(|inst| inst.ty.clone()))
     }
+
+    /// Whether a statement enters a handler of exceptions: control may leave blocks in their middle then.
+    pub fn has_handlers(&self) -> bool {
+        self.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_)))
+    }
 }
 
 impl ircode::Parameters for BBCode {

@@ -75,8 +75,10 @@ impl BBCode {
         });
     }
 
-    /// Lets the terminator of a block, and the block's fallthrough, go to `to` where they went to `from`.
-    pub(crate) fn retarget(&mut self, block: BlockId, from: BlockId, to: BlockId) {
+    /// Lets the terminator of a block, and the block's fallthrough, go to `to` where they went to `from`, and leaves the
+    /// φs of both to the caller. Nothing happens if the block is not there or did not go to `from`.
+    /// [`redirect_edge`](BBCode::redirect_edge) does the same with φs, and keeps code valid.
+    pub fn retarget_unchecked(&mut self, block: BlockId, from: BlockId, to: BlockId) {
         if let Some((terminator, _)) = self.terminator(block)
             && let Some(inst) = self.inst_mut(terminator)
         {

@@ -28,7 +28,7 @@ const MOST_VARIABLES: usize = 1024;
 ///
 /// This is the scalar replacement of aggregates for arrays, as in LLVM's SROA; it is [`mem2reg`] that makes the values.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
-    if bb.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_))) {
+    if bb.has_handlers() {
         return Ok(false);
     }
     let arrays = replaceable(bb, context.module);

@@ -254,7 +254,7 @@ impl<'a> Finder<'a> {
         defined
             && inst.ty == Type::BOOL
             && primitive.is_some_and(|(primitive, _)| is_cheap(primitive))
-            && is_total(self.bb, self.module, &inst.stmt)
+            && is_total(self.module, self.bb, &inst.stmt)
     }
 
     /// Whether each φ of a block names both edges, and takes the same from both.

@@ -392,7 +392,7 @@ impl FunctionBuilder {
         mem2reg::run(&mut self.bb, &context)?;
         infer_types::run(&mut self.bb, &context)?;
         // What a catch block reads stays in memory, as it may be thrown from anywhere.
-        let handles = self.bb.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_)));
+        let handles = self.bb.has_handlers();
         let kept = self.variables.iter().find(|(_, slot, _)| self.bb.inst(*slot).is_some());
         if let Some((variable, ..)) = kept.filter(|_| !handles) {
             return Err(BuildError::Unassigned { function: self.name, variable: variable.clone() });

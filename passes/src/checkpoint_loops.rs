@@ -7,7 +7,7 @@ mod segment;
 
 use bbcode::{BBCode, BlockId, EditError};
 use hashbrown::{HashMap, HashSet};
-use ircode::{BlockNumber, Callee, Function, Module, Name, Stmt};
+use ircode::{BlockNumber, Callee, Function, Module, Name};
 
 use self::outside::Outside;
 use self::regions::{Found, regions};
@@ -220,7 +220,7 @@ impl Checkpointing<'_> {
             left.push(PassError { place: place.map(Box::new), ..error });
         };
         let bb = &mut function.body;
-        if bb.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_))) {
+        if bb.has_handlers() {
             stays(None, "the function has a `try`".into());
             return Ok(Vec::new());
         }

@@ -6,7 +6,6 @@ use slotmap::SecondaryMap;
 
 use crate::manager::Context;
 use crate::replace::Replacements;
-use crate::simplify_cfg::fill_empty_blocks;
 use crate::{PassError, PassResult};
 
 /// The pass's name on the command line.
@@ -76,7 +75,7 @@ fn fold(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         // Each was found in the function and is removed once.
         let _ = bb.remove_unchecked(id);
     }
-    fill_empty_blocks(bb);
+    bb.fill_empty_blocks();
     Ok(changed || !answered.is_empty())
 }
 

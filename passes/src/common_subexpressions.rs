@@ -14,7 +14,6 @@ use crate::PassResult;
 use crate::analyses::effects::{call_effects, effects, field_type};
 use crate::manager::Context;
 use crate::replace::Replacements;
-use crate::simplify_cfg::fill_empty_blocks;
 
 /// The pass's name on the command line.
 pub const NAME: &str = "common-subexpressions";
@@ -117,7 +116,7 @@ fn compute_once(bb: &mut BBCode, context: &Context<'_>, with_loads: bool) -> Pas
         // Each was found in the function and is removed once.
         let _ = bb.remove_unchecked(id);
     }
-    fill_empty_blocks(bb);
+    bb.fill_empty_blocks();
     Ok(true)
 }
 

@@ -9,7 +9,7 @@ use crate::PassResult;
 use crate::constant_folding::folded;
 use crate::manager::Context;
 use crate::replace::{Replacements, may_be_of};
-use crate::simplify_cfg::{fill_empty_blocks, fold_constant_branches};
+use crate::simplify_cfg::fold_constant_branches;
 
 /// The pass's name on the command line.
 pub const NAME: &str = "constant-propagation";
@@ -51,7 +51,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     }
     changed |= fold_constant_branches(bb);
     changed |= bb.remove_unreachable_blocks();
-    fill_empty_blocks(bb);
+    bb.fill_empty_blocks();
     Ok(changed)
 }
 

@@ -8,7 +8,6 @@ use slotmap::SecondaryMap;
 use crate::PassResult;
 use crate::manager::Context;
 use crate::replace::{Replacements, may_be_of};
-use crate::simplify_cfg::fill_empty_blocks;
 
 /// The pass's name on the command line.
 pub const NAME: &str = "copy-propagation";
@@ -43,7 +42,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         // Each was found in the function and is removed once.
         let _ = bb.remove_unchecked(id);
     }
-    fill_empty_blocks(bb);
+    bb.fill_empty_blocks();
     Ok(true)
 }
 

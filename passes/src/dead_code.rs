@@ -7,7 +7,6 @@ use slotmap::SecondaryMap;
 use crate::PassResult;
 use crate::analyses::effects::effects;
 use crate::manager::Context;
-use crate::simplify_cfg::fill_empty_blocks;
 
 /// The pass's name on the command line.
 pub const NAME: &str = "dead-code";
@@ -73,7 +72,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         // The statement is there: it was found in its block.
         let _ = bb.remove_unchecked(id);
     }
-    fill_empty_blocks(bb);
+    bb.fill_empty_blocks();
     Ok(!dead.is_empty())
 }
 

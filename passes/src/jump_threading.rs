@@ -323,16 +323,7 @@ impl Threader<'_> {
             }
         }
         for (pred, _) in way {
-            if let Some(inst) = bb.terminator(*pred).map(|(id, _)| id).and_then(|id| bb.inst_mut(id)) {
-                inst.stmt.for_each_target_mut(|to| {
-                    if *to == block {
-                        *to = new;
-                    }
-                });
-            }
-            if bb.next(*pred) == Some(block) {
-                bb.set_next(*pred, Some(new)).ok()?;
-            }
+            bb.retarget_unchecked(*pred, block, new);
         }
         self.preds.insert(new, way.iter().map(|(pred, _)| *pred).collect());
         let of_target = self.preds.entry(target).or_default();

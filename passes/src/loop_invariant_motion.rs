@@ -65,7 +65,7 @@ fn find_moves(bb: &BBCode, module: &Module<BBCode>, graph: &BlockGraph, forest: 
         let Some(block) = graph.block(number) else { continue };
         let here = forest.innermost(number);
         for (id, inst) in bb.insts(block) {
-            if here.is_none() || inst.ty == Type::Bottom || !is_total(bb, module, &inst.stmt) {
+            if here.is_none() || inst.ty == Type::Bottom || !is_total(module, bb, &inst.stmt) {
                 continue;
             }
             // The innermost loop in which an operand is defined, or out of which nothing moves.

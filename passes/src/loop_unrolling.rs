@@ -46,7 +46,7 @@ const MOST_VALUES: usize = 128;
 /// number of rounds from running the condition, as LLVM's brute-force trip counts are found). Each level takes time
 /// linear in the function and in what it comes to.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
-    if bb.cfg().loops().iter().len() == 0 || bb.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_))) {
+    if bb.cfg().loops().iter().len() == 0 || bb.has_handlers() {
         return Ok(false);
     }
     let mut changed = false;
@@ -368,29 +368,12 @@ impl Counted {
             }
             if let Some(following) = rounds.get(number + 1) {
                 let header = following.block(self.header);
-                redirect(bb, round.block(self.latch), round.block(self.header), header)?;
+                bb.retarget_unchecked(round.block(self.latch), round.block(self.header), header);
             }
         }
-        match rounds.first() {
-            Some(first) => redirect(bb, self.before, self.header, first.block(self.header)),
-            None => Ok(()),
+        if let Some(first) = rounds.first() {
+            bb.retarget_unchecked(self.before, self.header, first.block(self.header));
         }
+        Ok(())
     }
-}
-
-/// Lets control that goes from a block to a block without φs go to another one.
-fn redirect(bb: &mut BBCode, from: BlockId, old: BlockId, new: BlockId) -> Result<(), EditError> {
-    if let Some((id, _)) = bb.terminator(from)
-        && let Some(inst) = bb.inst_mut(id)
-    {
-        inst.stmt.for_each_target_mut(|target| {
-            if *target == old {
-                *target = new;
-            }
-        });
-    }
-    if bb.next(from) == Some(old) {
-        bb.set_next(from, Some(new))?;
-    }
-    Ok(())
 }

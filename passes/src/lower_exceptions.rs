@@ -43,14 +43,9 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
     };
     let chosen: Vec<Name> = chosen
         .into_iter()
-        .filter(|name| module.function(name).is_some_and(|function| has_handlers(&function.body)))
+        .filter(|name| module.function(name).is_some_and(|function| function.body.has_handlers()))
         .collect();
     Ok(lower(module, &chosen).len() < chosen.len())
-}
-
-/// Whether code enters handlers.
-pub(crate) fn has_handlers(bb: &BBCode) -> bool {
-    bb.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_)))
 }
 
 /// Lowers these functions of a module as far as that can be done, and tells which others stay, and why.
@@ -126,7 +121,7 @@ struct Lowering<'m> {
 impl<'m> Lowering<'m> {
     fn new(module: &'m Module<BBCode>, functions: &[Name]) -> Self {
         let asks =
-            |function: &Function<BBCode>| has_handlers(&function.body) && asks_for_exceptions(module, &function.body);
+            |function: &Function<BBCode>| function.body.has_handlers() && asks_for_exceptions(module, &function.body);
         let roots = functions.iter().filter_map(|name| module.function_index(name));
         let graph = CallGraph::new(module);
         let reachable = graph.reachable(roots);

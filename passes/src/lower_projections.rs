@@ -28,7 +28,6 @@ use crate::PassResult;
 use crate::analyses::slots::{MAX_PARTS, SlotCall, slot_call};
 use crate::manager::Context;
 use crate::replace::Replacements;
-use crate::simplify_cfg::fill_empty_blocks;
 
 /// The pass's name on the command line.
 pub const NAME: &str = "lower-projections";
@@ -53,7 +52,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     slots.check_uses(bb, context.module);
     if slots.roots.iter().any(|root| slots.is_taken_apart(root)) {
         slots.rewrite(bb, context.module);
-        fill_empty_blocks(bb);
+        bb.fill_empty_blocks();
         changed = true;
     }
     Ok(changed)

@@ -46,7 +46,9 @@ pub struct Pass {
     /// copied is not assigned. That a wrong case of an enum is taken apart is no failure any more where closures are
     /// specialised and nothing is left of what is taken (`closure-specialization`, `simplify`). A read of a φ that is
     /// undefined on the way taken does not count as a failure: that nothing does so is what such a φ says, and
-    /// `copy-propagation` and `simplify-cfg` make use of it.
+    /// `copy-propagation` and `simplify-cfg` make use of it. Nor does the read of a field that an immutable struct
+    /// lacks, where nobody uses it ([`dead_code`]; in memory that [`lower_projections`] takes apart, the store of such a
+    /// struct fails instead), or a condition that is no Bool, where both ways lead to one block ([`simplify_cfg`]).
     pub is_exact: bool,
 }
 

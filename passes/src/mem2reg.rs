@@ -10,7 +10,6 @@ use crate::PassResult;
 use crate::analyses::slots::{SlotCall, slot_call};
 use crate::manager::Context;
 use crate::replace::Replacements;
-use crate::simplify_cfg::fill_empty_blocks;
 use contents::{Content, Contents};
 
 /// The pass's name on the command line.
@@ -79,7 +78,7 @@ fn promote(bb: &mut BBCode, module: &Module<BBCode>, wanted: impl Fn(InstId) -> 
         let _ = bb.remove_unchecked(access.inst);
     }
     replaced.apply(bb);
-    fill_empty_blocks(bb);
+    bb.fill_empty_blocks();
     promoted
 }
 

@@ -71,7 +71,7 @@ const MOST_STATEMENTS: usize = 256;
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let graph = bb.cfg();
     let loops = graph.loops();
-    if loops.iter().len() == 0 || bb.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_))) {
+    if loops.iter().len() == 0 || bb.has_handlers() {
         return Ok(false);
     }
     bb.name_phi_edges();

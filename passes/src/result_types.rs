@@ -1,9 +1,8 @@
 //! Finds what functions return that do not say so.
 
-use std::collections::BTreeSet;
-
 use bbcode::BBCode;
-use ircode::{Callee, Function, Module, Name, Type};
+use hashbrown::HashSet;
+use ircode::{CallGraph, Callee, Function, Module, Name, Type};
 
 use crate::infer_types::{self, returned_type};
 use crate::manager::Context;
@@ -12,9 +11,9 @@ use crate::{PassError, PassResult};
 /// The pass's name on the command line.
 pub const NAME: &str = "result-types";
 
-/// At most this many times types are followed through functions that call each other. What still changes then stays
-/// unknown: tuples that get longer with each call have no last type.
-const ROUNDS: usize = 12;
+/// At most this many times the type of a function's result gets wider. What still changes then stays unknown: tuples
+/// that get longer with each call have no last type.
+const MOST_WIDENED: usize = 12;
 
 /// Gives a type to the result of every function that declares none, or `Any`, and is called by a statement without a
 /// type, where it follows from what the functions of the module do; and to the statements of that function. True if
@@ -32,14 +31,16 @@ pub fn run(module: &mut Module<BBCode>, _: Option<&Name>) -> PassResult {
     let mut trial = module.clone();
     let mut known: Vec<Type> = vec![Type::Bottom; open.len()];
     open.iter().for_each(|(name, _)| set_result(&mut trial, name, Type::Bottom));
-    for round in 0.. {
+    let mut widened = vec![0; open.len()];
+    loop {
         let mut changed = false;
-        for ((name, body), known) in open.iter().zip(&mut known) {
+        for (((name, body), known), widened) in open.iter().zip(&mut known).zip(&mut widened) {
             let result = returned_type(&inferred(&trial, name, body)?);
             let wider = if result.is_unknown() { Type::Any } else { Type::union([known.clone(), result]) };
             if wider != *known {
-                // Whatever the order of rounds, there is nothing wider.
-                *known = if round < ROUNDS { wider } else { Type::Any };
+                // Whatever the order in which functions are looked at, there is nothing wider.
+                *known = if *widened < MOST_WIDENED { wider } else { Type::Any };
+                *widened += 1;
                 set_result(&mut trial, name, known.clone());
                 changed = true;
             }
@@ -63,9 +64,10 @@ pub fn run(module: &mut Module<BBCode>, _: Option<&Name>) -> PassResult {
     Ok(found)
 }
 
-/// The functions of unknown result that statements of unknown type call.
+/// The functions of unknown result that statements of unknown type call, each behind those that it calls, so that types
+/// are found at once where functions do not call each other.
 fn called_open(module: &Module<BBCode>) -> Vec<(Name, BBCode)> {
-    let mut called: BTreeSet<usize> = BTreeSet::new();
+    let mut called: HashSet<usize> = HashSet::new();
     for function in module.functions() {
         for (_, inst) in function.body.all_insts().filter(|(_, inst)| inst.ty.is_unknown()) {
             if let Some(Callee::Function(index)) = module.called(&inst.stmt) {
@@ -73,7 +75,9 @@ fn called_open(module: &Module<BBCode>) -> Vec<(Name, BBCode)> {
             }
         }
     }
-    let functions = called.into_iter().filter_map(|index| module.functions().get(index));
+    let graph = CallGraph::new(module);
+    let order = graph.bottom_up().iter().flatten().filter(|index| called.contains(*index));
+    let functions = order.filter_map(|&index| module.functions().get(index));
     let open = functions.filter(|function| function.result.is_unknown());
     open.map(|function| (function.name.clone(), function.body.clone())).collect()
 }
@@ -89,4 +93,33 @@ fn inferred(module: &Module<BBCode>, name: &Name, body: &BBCode) -> Result<BBCod
     let mut body = body.clone();
     infer_types::run(&mut body, &Context { module, function: name })?;
     Ok(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_do_not_depend_on_the_order_of_functions() {
+        // More functions than a type gets wider, each of which calls the next.
+        const COUNT: usize = 3 * MOST_WIDENED;
+        let function = |number: usize| {
+            let body = match number + 1 {
+                COUNT => "1 ─ return 0.5".to_string(),
+                next => format!("1 ─ %1 = Main.f{next}(x)\n└── return %1"),
+            };
+            format!("function f{number}(x::Float64)\n{body}\nend\n")
+        };
+        let callers_first: String = (0..COUNT).map(function).collect();
+        let callees_first: String = (0..COUNT).rev().map(function).collect();
+        for text in [callers_first, callees_first] {
+            let module = ircode::parse_module(&text).unwrap().module;
+            let mut module = module.map(|function| BBCode::try_from(&function.body)).unwrap();
+            assert_eq!(run(&mut module, None), Ok(true));
+            // Nobody calls the first.
+            for number in 1..COUNT {
+                assert_eq!(module.function(&format!("f{number}")).unwrap().result, Type::FLOAT64, "f{number}");
+            }
+        }
+    }
 }

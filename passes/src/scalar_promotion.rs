@@ -40,7 +40,7 @@ const NEAR: i64 = 1 << 32;
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let graph = bb.cfg();
     let loops = graph.loops();
-    if loops.iter().len() == 0 || bb.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_))) {
+    if loops.iter().len() == 0 || bb.has_handlers() {
         return Ok(false);
     }
     let arrays = local_arrays(bb, context.module);

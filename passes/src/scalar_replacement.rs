@@ -10,7 +10,6 @@ use slotmap::SecondaryMap;
 use crate::PassResult;
 use crate::manager::Context;
 use crate::replace::Replacements;
-use crate::simplify_cfg::fill_empty_blocks;
 use objects::{Object, Objects, Part};
 
 /// The pass's name on the command line.
@@ -84,7 +83,7 @@ fn replace_layer(bb: &mut BBCode, module: &Module<BBCode>) -> Layer {
         let _ = bb.remove_unchecked(id);
     }
     remove_unused(bb, &objects);
-    fill_empty_blocks(bb);
+    bb.fill_empty_blocks();
     Layer { changed: true, shows_more }
 }
 

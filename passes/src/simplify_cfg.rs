@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, BlockId, Ids, InstId, PhiEdgeChange, Switch};
 use hashbrown::{HashMap, HashSet};
-use ircode::{Constant, Instruction, NewInstruction, Operand, Scalar, Stmt, Type};
+use ircode::{Constant, Instruction, Operand, Scalar, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
@@ -23,7 +23,7 @@ pub fn run(bb: &mut BBCode, _: &Context<'_>) -> PassResult {
     changed |= bb.remove_unreachable_blocks();
     changed |= forward_empty_blocks(bb);
     changed |= merge_chains(bb);
-    fill_empty_blocks(bb);
+    bb.fill_empty_blocks();
     Ok(changed)
 }
 
@@ -36,15 +36,6 @@ fn forget_idle_next(bb: &mut BBCode) {
     for block in blocks {
         // The block is there.
         let _ = bb.set_next(block, None);
-    }
-}
-
-/// Gives every block without statements a `nothing`, as Julia does: its printed form cannot show an empty block.
-pub(crate) fn fill_empty_blocks(bb: &mut BBCode) {
-    let empty: Vec<BlockId> = bb.blocks().filter(|&block| bb.first_inst(block).is_none()).collect();
-    for block in empty {
-        // The block is there and has no terminator.
-        let _ = bb.push(block, NewInstruction::new(Stmt::nothing(), Type::Nothing));
     }
 }
 
@@ -212,17 +203,9 @@ fn retarget_switches(bb: &mut BBCode, mut gone: SecondaryMap<BlockId, BlockId>) 
 
 /// Lets every edge from `pred` to `old` go to `new`, but for those of a switch.
 fn retarget(bb: &mut BBCode, pred: BlockId, old: BlockId, new: BlockId) {
-    if let Some((id, inst)) = bb.terminator(pred)
-        && !matches!(inst.stmt, Stmt::Switch(_))
-        && let Some(inst) = bb.inst_mut(id)
-    {
-        inst.stmt.for_each_target_mut(|target| {
-            if *target == old {
-                *target = new;
-            }
-        });
-    }
-    if bb.next(pred) == Some(old) {
+    if !matches!(bb.terminator(pred), Some((_, Instruction { stmt: Stmt::Switch(_), .. }))) {
+        bb.retarget_unchecked(pred, old, new);
+    } else if bb.next(pred) == Some(old) {
         // The block is there: it is the target of a block that is.
         let _ = bb.set_next(pred, Some(new));
     }

@@ -26,7 +26,7 @@ pub const NAME: &str = "unknown-calls";
 ///
 /// Foreign functions that copy elements are known to [`copy_elements`], which this does first.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
-    let catches = bb.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_)));
+    let catches = bb.has_handlers();
     if catches || context.function.is_empty() {
         return Ok(false);
     }

@@ -7,7 +7,6 @@ mod nests;
 mod rows;
 
 use bbcode::BBCode;
-use ircode::Stmt;
 
 use self::nests::{Changes, Search};
 use crate::manager::Context;
@@ -92,7 +91,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let graph = bb.cfg();
     let loops = graph.loops();
     let nested = loops.iter().any(|(_, each)| each.parent.is_some());
-    if !nested || bb.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_))) {
+    if !nested || bb.has_handlers() {
         return Ok(false);
     }
     let domtree = graph.dominators();

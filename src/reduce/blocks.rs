@@ -77,16 +77,10 @@ fn on_edge(bb: &BBCode, block: BlockId, pred: BlockId, value: &Operand<bbcode::I
 
 /// Lets every edge from `pred` to `old` go to `new`; a branch of which all ways lead there becomes a goto.
 fn retarget(bb: &mut BBCode, pred: BlockId, old: BlockId, new: BlockId) {
-    let next = bb.next(pred).map(|next| if next == old { new } else { next });
-    // The block is there: it is the target of a block that is.
-    let _ = bb.set_next(pred, next);
+    bb.retarget_unchecked(pred, old, new);
+    let next = bb.next(pred);
     let Some((id, _)) = bb.terminator(pred) else { return };
     let Some(inst) = bb.inst_mut(id) else { return };
-    inst.stmt.for_each_target_mut(|target| {
-        if *target == old {
-            *target = new;
-        }
-    });
     if matches!(&inst.stmt, Stmt::GotoIfNot(goto) if Some(goto.dest) == next) {
         inst.stmt = Stmt::goto(new);
         let _ = bb.set_next(pred, None);

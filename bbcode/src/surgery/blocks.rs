@@ -222,7 +222,7 @@ impl BBCode {
             false => self.push_block(),
         };
         self.push(new, NewInstruction::new(Stmt::goto(to), Type::Any).with_line(line))?;
-        self.retarget(from, to, new);
+        self.retarget_unchecked(from, to, new);
         self.rename_incoming(to, from, new);
         self.store.phis_named = true;
         Ok(new)

@@ -113,7 +113,7 @@ impl BBCode {
                     None => missing = missing.or(Some(id)),
                 });
             }
-            bb.retarget(from, old, new);
+            bb.retarget_unchecked(from, old, new);
             bb.for_each_phi_mut(old, |_, phi| phi.entries.retain(|entry| entry.edge != from));
             match missing {
                 Some(phi) => Err(EditError::MissingPhiValue { phi, edge: from }),

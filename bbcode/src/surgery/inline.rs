@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
+use hashbrown::HashSet;
 use ircode::wording::{counted, with_article};
-use ircode::{Argument, DebugInfo, Function, Head, LineInfo, NewInstruction, Operand, PhiEntry, PhiNode, Stmt, Type};
+use ircode::{
+    Argument, DebugInfo, Function, HandlerStyle, Head, LineInfo, NewInstruction, Operand, PhiEntry, PhiNode, Stmt,
+    Type, left_handlers,
+};
 
 use super::ClonedRegion;
 use crate::code::BBCode;
@@ -70,7 +74,8 @@ impl BBCode {
     ///
     /// [`EditError::NoSuchInst`], [`EditError::NotInlinable`] with the reason: it is no call, the numbers of arguments
     /// differ, an argument is of another type than the function takes, the function has static parameters, or no
-    /// blocks, or its first block names the edge from outside of the function.
+    /// blocks, its first block names the edge from outside of the function, or it returns before it has left a handler
+    /// that it entered: what follows the call would be in the care of that.
     pub fn inline_call(&mut self, call: InstId, callee: &Function<BBCode>) -> Result<Inlined, EditError> {
         let arguments = self.arguments_for(call, callee)?;
         // Before the transaction, which holds the debug info as it was: adding to what is held twice copies it, at
@@ -144,6 +149,9 @@ impl BBCode {
         if body.all_insts().any(has_static_parameter) {
             return refuse("the function uses its static parameters".into());
         }
+        if returns_in_handler(body) {
+            return refuse("the function returns where it has not left a handler".into());
+        }
         let count = body.argtypes.len();
         let fits = match callee.varargs {
             true => arguments.len() + 1 >= count,
@@ -198,7 +206,7 @@ impl BBCode {
             &|number| LineInfo { line: line.line, edge, pc: i32::try_from(number + 1).unwrap_or(0) },
         )?;
         if let Some(entry) = body.entry() {
-            self.retarget(before, after, copy.block(entry));
+            self.retarget_unchecked(before, after, copy.block(entry));
         }
         let mut results = PhiNode::default();
         for block in body.blocks().map(|block| copy.block(block)) {
@@ -231,4 +239,41 @@ impl BBCode {
         debuginfo.edges.push(Arc::new(origin));
         i32::try_from(debuginfo.edges.len()).unwrap_or(0)
     }
+}
+
+/// Whether the function returns a value somewhere in the care of a handler of its own.
+fn returns_in_handler(body: &BBCode) -> bool {
+    if !body.has_handlers() {
+        return false;
+    }
+    let style = HandlerStyle::of(body.all_insts().map(|(_, inst)| &inst.stmt));
+    let mut seen: HashSet<BlockId> = HashSet::new();
+    // Blocks, and how many handlers are entered where they start.
+    let mut work: Vec<(BlockId, usize)> = body.entry().map(|entry| (entry, 0)).into_iter().collect();
+    while let Some((block, mut entered)) = work.pop() {
+        if !seen.insert(block) {
+            continue;
+        }
+        let mut catches = None;
+        for (_, inst) in body.insts(block) {
+            match &inst.stmt {
+                Stmt::Enter(enter) => {
+                    if let Some(catch) = enter.catch_dest {
+                        let leaves = style.catch_block_leaves(body.insts(catch).map(|(_, inst)| &inst.stmt));
+                        work.push((catch, entered + usize::from(leaves)));
+                        catches = Some(catch);
+                    }
+                    entered += 1;
+                }
+                Stmt::Expr(expr) if expr.head == Head::Leave => {
+                    entered = entered.saturating_sub(left_handlers(&expr.args, |value| body.stmt(value)));
+                }
+                Stmt::Return(ret) if ret.value.is_some() && entered > 0 => return true,
+                _ => {}
+            }
+        }
+        let next = body.successors(block).into_iter().filter(|next| catches != Some(*next));
+        work.extend(next.map(|next| (next, entered)));
+    }
+    false
 }

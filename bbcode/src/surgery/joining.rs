@@ -86,7 +86,7 @@ impl BBCode {
     pub fn join_edges_unchecked(&mut self, from: &[BlockId], to: BlockId) -> Result<BlockId, EditError> {
         let new = self.insert_block_before(to)?;
         let line = from.first().map_or(ircode::LineInfo::NONE, |&first| self.last_line(first));
-        from.iter().for_each(|&from| self.retarget(from, to, new));
+        from.iter().for_each(|&from| self.retarget_unchecked(from, to, new));
         self.push(new, NewInstruction::new(Stmt::goto(to), Type::Any).with_line(line))?;
         match from {
             [only] => self.rename_incoming(to, *only, new),

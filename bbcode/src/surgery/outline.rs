@@ -334,7 +334,7 @@ impl BBCode {
             merged.insert(*id, value);
         }
         for &pred in &plan.outside_preds {
-            self.retarget(pred, plan.entry, before);
+            self.retarget_unchecked(pred, plan.entry, before);
         }
         Ok((before, merged))
     }

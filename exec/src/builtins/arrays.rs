@@ -6,7 +6,7 @@ use std::rc::Rc;
 use ircode::{Scalar, Type};
 
 use super::control::{index, position, unsupported};
-use super::vectors::refuse_shared;
+use super::vectors::{append, refuse_shared};
 use super::whole_arrays::as_element;
 use super::{Runtime, expected};
 use crate::machine::Fault;
@@ -243,16 +243,10 @@ pub(super) fn push(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
         return Err(unsupported(format!("storing {} in an array of {element}", value.type_of().with_article())));
     }
     refuse_shared(array)?;
-    let mut dims = array.0.dims.borrow_mut();
-    let [length] = dims.as_mut_slice() else { return Err(expected("a vector and a value")) };
-    let place = array.0.place.borrow();
-    let mut memory = place.0.memory.0.fields.borrow_mut();
-    let end = place.0.offset + *length;
-    match memory.values_mut().get_mut(end) {
-        Some(slot) => *slot = value.clone(),
-        None => memory.push(value.clone())?,
+    if array.0.dims.borrow().len() != 1 {
+        return Err(expected("a vector and a value"));
     }
-    *length += 1;
+    append(runtime, array, &element, value, 1)?;
     Ok(target.clone())
 }
 

@@ -158,7 +158,11 @@ pub(super) fn setfield(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Valu
         (Value::Array(array), Some("size"), Value::Tuple(dims)) => {
             // Memory for more elements may come after this.
             let (sizes, _) = dimensions(dims.0.fields.values()).ok_or_else(|| expected("dimensions"))?;
-            *array.0.dims.borrow_mut() = sizes;
+            let mut dims = array.0.dims.borrow_mut();
+            if sizes.len() != dims.len() {
+                return Err(expected("as many dimensions as the array has"));
+            }
+            *dims = sizes;
             return Ok(value.clone());
         }
         _ => {}

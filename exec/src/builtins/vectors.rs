@@ -50,7 +50,9 @@ pub(super) fn refuse_shared(array: &ArrayRef) -> Result<()> {
 }
 
 fn set_length(array: &ArrayRef, length: usize) {
-    *array.0.dims.borrow_mut() = vec![length];
+    let mut dims = array.0.dims.borrow_mut();
+    dims.clear();
+    dims.push(length);
 }
 
 /// Gives the vector other elements, with room for as many more in front of them.
@@ -64,30 +66,41 @@ fn replace(runtime: &Runtime<'_>, array: &ArrayRef, element: &Type, elements: Ve
     Ok(())
 }
 
-/// `jl_array_grow_end(a, n)`: unassigned elements behind the last. Where more room is free in front of the elements
-/// than they take, they move there, so that a queue takes no more memory than twice what is in it.
+/// `jl_array_grow_end(a, n)`: unassigned elements behind the last.
 pub(super) fn grow_end(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let (array, element, count) = vector(args)?;
     runtime.meter.would_fit(count)?;
-    let place = array.0.place.borrow().clone();
     let unassigned = runtime.unassigned(&element)?;
+    append(runtime, array, &element, &unassigned, count)?;
+    Ok(Value::Nothing)
+}
+
+/// Puts a value so many times behind the last element of a vector. Where more room is free in front of the elements
+/// than they take, they move there, so that a queue takes no more memory than twice what is in it.
+pub(super) fn append(
+    runtime: &Runtime<'_>,
+    array: &ArrayRef,
+    element: &Type,
+    value: &Value,
+    count: usize,
+) -> Result<()> {
+    let place = array.0.place.borrow().clone();
     let needed = array.length() + count;
     let room = place.0.memory.0.fields.borrow().values().len().saturating_sub(place.0.offset);
     if needed > room && place.0.offset > needed {
         let mut elements = Value::Array(array.clone()).array_elements().unwrap_or_default();
-        elements.resize(needed, unassigned);
-        replace(runtime, array, &element, elements, 0)?;
-        return Ok(Value::Nothing);
+        elements.resize(needed, value.clone());
+        return replace(runtime, array, element, elements, 0);
     }
     let mut memory = place.0.memory.0.fields.borrow_mut();
     for at in (place.0.offset + array.length()..).take(count) {
         match memory.values_mut().get_mut(at) {
-            Some(slot) => *slot = unassigned.clone(),
-            None => memory.push(unassigned.clone())?,
+            Some(slot) => *slot = value.clone(),
+            None => memory.push(value.clone())?,
         }
     }
-    set_length(array, array.length() + count);
-    Ok(Value::Nothing)
+    set_length(array, needed);
+    Ok(())
 }
 
 /// `jl_array_grow_beg(a, n)`: unassigned elements before the first. There is room for as many again afterwards, so that

@@ -272,7 +272,9 @@ pub(super) fn permutedims(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<V
     };
     let all = target.array_elements().unwrap_or_default();
     runtime.meter.would_fit(all.len())?;
-    let turned = (0..rows).flat_map(|row| (0..columns).map(move |column| row + column * rows));
+    // Many rows without columns are no elements.
+    let rows_of_elements = if all.is_empty() { 0 } else { rows };
+    let turned = (0..rows_of_elements).flat_map(|row| (0..columns).map(move |column| row + column * rows));
     let turned = turned.filter_map(|at| all.get(at).cloned()).collect();
     runtime.array(element_type(array), vec![columns, rows], turned)
 }

@@ -301,7 +301,7 @@ impl<R: Read> Buffered<R> {
             return Ok(false);
         }
         let length = self.bytes.len();
-        self.bytes.resize(length + CHUNK.max(length), 0);
+        self.bytes.resize(length + CHUNK, 0);
         let read = loop {
             match self.input.read(self.bytes.get_mut(length..).unwrap_or_default()) {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}

@@ -545,9 +545,11 @@ const THUNK: &str = ":($(Expr(:thunk, CodeInfo(";
 /// A line that ends with a type, without the comment behind that. Types have names with such a sign, in quotes or
 /// behind `where`.
 fn without_comment(line: &str) -> &str {
+    let (mut from, mut in_quotes) = (0, false);
     let is_comment = |&(at, _): &(usize, &str)| {
-        let before = line.get(..at).unwrap_or_default();
-        before.matches('"').count() % 2 == 0 && !before.trim_end().ends_with("where")
+        in_quotes ^= line.get(from..at).unwrap_or_default().matches('"').count() % 2 == 1;
+        from = at;
+        !in_quotes && !line.get(..at).unwrap_or_default().trim_end().ends_with("where")
     };
     let comment = line.match_indices(" #").find(is_comment);
     comment.and_then(|(at, _)| line.get(..at)).unwrap_or(line).trim_end()

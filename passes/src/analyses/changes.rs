@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
-use ircode::primitives::ResultType;
+use ircode::primitives::{Primitive, ResultType, Transfer};
 use ircode::{CallGraph, Callee, Head, Module, Operand, Stmt, Type, TypeKind};
 use slotmap::SecondaryMap;
 
@@ -45,26 +45,6 @@ const PASS_ON: &[&str] = &[
     "splat_tuple",
 ];
 
-/// Primitives that give a part of an operand.
-const TAKE: &[&str] = &["getfield", "getproperty", "getindex", "arrayref", "const_arrayref", "memoryrefget", "payload"];
-
-/// Primitives that put operands in the object that they change.
-const PUT: &[&str] = &[
-    "setindex!",
-    "arrayset",
-    "setfield!",
-    "setproperty!",
-    "push!",
-    "fill!",
-    "memoryrefset!",
-    "stack_push!",
-    "stack_set!",
-    "slot_set!",
-];
-
-/// Primitives whose changed operand is not the first one.
-const SECOND: &[&str] = &["arrayset"];
-
 /// Where a value may come from: arguments, as bits, those from the 64th on as one, or a global constant, by its
 /// position.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -98,6 +78,14 @@ impl Origins {
     /// Of a new object in which this value is put.
     fn put(self) -> Origins {
         Origins { arguments: 0, held: self.arguments | self.held, global: None }
+    }
+}
+
+/// The operand that a primitive changes which changes one, from 0 on.
+fn changed_operand(primitive: &Primitive) -> usize {
+    match primitive.transfer {
+        Transfer::Store { object, .. } => object,
+        _ => 0,
     }
 }
 
@@ -167,7 +155,7 @@ pub(super) fn summaries(
     // What fails is the end, unless something catches it that has called it.
     let catches = |position: &usize| {
         let function = module.functions().get(*position);
-        function.is_some_and(|function| function.body.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_))))
+        function.is_some_and(|function| function.body.has_handlers())
     };
     let catching: Vec<usize> = returning.iter().copied().filter(catches).collect();
     let all_caught = reached(module, &catching, true);
@@ -307,15 +295,14 @@ impl Flow<'_> {
             if let ResultType::Operand(given) = primitive.result {
                 found.extend(args.get(given).map(|given| (given.clone(), held)));
             }
-            if let Some((object, values)) =
-                args.get(usize::from(SECOND.contains(&primitive.name))..).and_then(<[_]>::split_first)
-            {
-                let shared = |value: &&Operand<Ids>| match primitive.name {
-                    "copyto!" | "slot_copy!" => self.shares_contents(Some(value)),
-                    name => PUT.contains(&name),
-                };
-                found.push((object.clone(), self.all(values.iter().filter(shared), origins).put()));
-            }
+            let copied = |value: &&Operand<Ids>| {
+                matches!(primitive.name, "copyto!" | "slot_copy!") && self.shares_contents(Some(value))
+            };
+            let (object, values) = match primitive.transfer {
+                Transfer::Store { object, value } => (args.get(object), self.all(args.get(value), origins)),
+                _ => (args.first(), self.all(args.iter().skip(1).filter(copied), origins)),
+            };
+            found.extend(object.map(|object| (object.clone(), values.put())));
         } else if let Some((callee, args)) = called(self.module, stmt) {
             let summary = self.summaries.get(&callee).copied().unwrap_or_default();
             let kept = self.passed(stmt, args, summary.put, origins).put().or(held);
@@ -404,9 +391,9 @@ impl Flow<'_> {
                     Some(field) => self.origin(field, origins),
                     None => self.all(args.first(), origins).part(),
                 },
-                name if TAKE.contains(&name) => self.all(args, origins).part(),
-                _ => match primitive.result {
-                    ResultType::Operand(operand) if seen => self.all(args.get(operand), origins),
+                _ => match (primitive.transfer, primitive.result) {
+                    (Transfer::Load { object }, _) => self.all(args.get(object), origins).part(),
+                    (_, ResultType::Operand(operand)) if seen => self.all(args.get(operand), origins),
                     _ => self.all(args, origins),
                 },
             };
@@ -493,8 +480,8 @@ impl Flow<'_> {
                 "map" | "broadcast" => self.all(args, origins),
                 name if self.counts == Counts::Anything && self.module.is_registered(name) => self.all(args, origins),
                 // The object, and what is put in it, if anything is.
-                name => {
-                    let object = usize::from(SECOND.contains(&name));
+                _ => {
+                    let object = changed_operand(primitive);
                     let puts = self.counts == Counts::Anything && self.shares_contents(args.get(object));
                     self.all(args.iter().skip(object).take(if puts { 3 } else { 1 }), origins)
                 }

@@ -120,10 +120,10 @@ pub(crate) fn mutable_field_type<F, N: Names>(module: &Module<F>, object: &Type,
 /// let insts: Vec<_> = bb.all_insts().map(|(_, inst)| inst).take(2).collect();
 /// assert!(insts.iter().all(|inst| effects(&module, &bb, inst).removable()));
 /// // The second is a mistake: were it moved, it would fail where it was not reached.
-/// assert_eq!([0, 1].map(|index| is_total(&bb, &module, &insts[index].stmt)), [true, false]);
+/// assert_eq!([0, 1].map(|index| is_total(&module, &bb, &insts[index].stmt)), [true, false]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn is_total(bb: &BBCode, module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
+pub fn is_total(module: &Module<BBCode>, bb: &BBCode, stmt: &Stmt<Ids>) -> bool {
     let plain = |operand: &Operand<Ids>| !matches!(operand, Operand::Global(_) | Operand::Nested(_));
     if let Stmt::Value(value) = stmt {
         return match value {

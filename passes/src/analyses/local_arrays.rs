@@ -6,7 +6,6 @@ use ircode::{Module, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::replace::Replacements;
-use crate::simplify_cfg::fill_empty_blocks;
 
 /// What makes an array of dimensions that are operands.
 const NEW_ARRAY: MemoryEffect = MemoryEffect::NewArray { by_tuple: false };
@@ -92,6 +91,6 @@ pub(crate) fn fold_sizes(bb: &mut BBCode, module: &Module<BBCode>) -> bool {
         // Each was found in the function and is removed once.
         let _ = bb.remove_unchecked(id);
     }
-    fill_empty_blocks(bb);
+    bb.fill_empty_blocks();
     !removed.is_empty()
 }

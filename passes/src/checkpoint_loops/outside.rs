@@ -69,7 +69,7 @@ impl Outside {
         let exit = self.call_segment(&mut write, region, segment, &before, [calls, again, done])?;
         self.go_on(&mut write, region, exit, [calls, again, done])?;
         for &block in &before {
-            lead_to(bb, block, region.header, calls)?;
+            bb.retarget_unchecked(block, region.header, calls);
         }
         self.entered.insert(region.header, calls);
         self.removed.extend(&region.blocks);
@@ -200,23 +200,6 @@ impl Outside {
         }
         variables.write(bb)
     }
-}
-
-/// Lets a block lead to another one where it led to `old`.
-fn lead_to(bb: &mut BBCode, block: BlockId, old: BlockId, new: BlockId) -> Result<(), EditError> {
-    if let Some((id, _)) = bb.terminator(block)
-        && let Some(inst) = bb.inst_mut(id)
-    {
-        inst.stmt.for_each_target_mut(|target| {
-            if *target == old {
-                *target = new;
-            }
-        });
-    }
-    if bb.next(block) == Some(old) {
-        bb.set_next(block, Some(new))?;
-    }
-    Ok(())
 }
 
 fn add_entry(bb: &mut BBCode, phi: InstId, edge: BlockId, value: Operand<Ids>) {

@@ -92,6 +92,11 @@ pub(crate) fn loses_bits<N: Names>(module: &Module<BBCode>, stmt: &Stmt<N>, ty: 
     }
 }
 
+/// Whether values of a type are addresses: their bits are none of what lies there.
+pub(crate) fn is_pointer(ty: &Type) -> bool {
+    matches!(ty, Type::Named(name) if name.starts_with("Ptr{") || name == "Ptr")
+}
+
 /// Whether values of a type may be integers, or hold some.
 pub(crate) fn may_hold_integers(ty: &Type) -> bool {
     match ty {
@@ -102,6 +107,7 @@ pub(crate) fn may_hold_integers(ty: &Type) -> bool {
             may_hold_integers(of)
         }
         Type::Bottom | Type::Nothing | Type::String | Type::Symbol | Type::TypeOf(_) | Type::Function(_) => false,
+        ty if is_pointer(ty) => false,
         Type::Untyped
         | Type::Any
         | Type::Tuple(_)

@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use bbcode::{BBCode, BlockId, EditError};
+use bbcode::{BBCode, EditError};
 use hashbrown::HashMap;
-use ircode::{DerivativeKind, Function, IRCode, Module, Name, NewInstruction, Operand, Stmt, Type};
+use ircode::{DerivativeKind, Function, IRCode, Module, Name, Type};
 
 use super::NAME;
 use super::failing::{leave_calls, may_be_caught};
@@ -140,7 +140,7 @@ impl<'a> Derivation<'a> {
         if self.frees_entry {
             free_entry(&mut bb).map_err(error)?;
         }
-        fill_empty_blocks(&mut bb).map_err(error)?;
+        bb.fill_empty_blocks();
         let inferred = returned_type(&bb);
         let result = if function.result.is_unknown() { inferred } else { function.result.clone() };
         crate::differentiation::checkpointed::unmark(&mut bb);
@@ -211,13 +211,4 @@ impl<'a> Derivation<'a> {
         };
         format!("{base}{wanted}")
     }
-}
-
-/// Puts a statement in each block that has none, so that there is a place to write next to.
-fn fill_empty_blocks(bb: &mut BBCode) -> Result<(), EditError> {
-    let empty: Vec<BlockId> = bb.blocks().filter(|&block| bb.insts(block).next().is_none()).collect();
-    for block in empty {
-        bb.push(block, NewInstruction::new(Stmt::Value(Operand::nothing()), Type::Nothing))?;
-    }
-    Ok(())
 }

@@ -14,7 +14,7 @@ use crate::differentiation::dispatch::Candidate;
 /// What only those call that are about to fail, to make a message, is not differentiated, unless that may be caught.
 /// `roots` are the functions to differentiate, `candidates` what a value that is called may be.
 pub(super) fn may_be_caught(module: &Module<BBCode>, roots: &[usize], candidates: &[Candidate]) -> Vec<bool> {
-    let catches = |body: &BBCode| body.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_)));
+    let catches = |body: &BBCode| body.has_handlers();
     let mut caught: Vec<bool> = module.functions().iter().map(|function| catches(&function.body)).collect();
     if !caught.contains(&true) {
         return caught;

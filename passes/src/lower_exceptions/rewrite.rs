@@ -532,7 +532,7 @@ impl Rewriter<'_, '_> {
             let removed = self.bb.remove_unchecked(id);
             self.edited(removed)?;
         }
-        crate::simplify_cfg::fill_empty_blocks(&mut self.bb);
+        self.bb.fill_empty_blocks();
         Ok(())
     }
 }

@@ -4,11 +4,12 @@ use bbcode::{BBCode, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::primitives::{Primitive, ResultType, foreign_call};
 use ircode::{
-    CallGraph, Callee, Constant, Head, Instruction, Module, Operand, Stmt, Type, TypeKind, method_of, unqualified,
+    CallGraph, Callee, Constant, GlobalPart, GlobalValue, Head, Instruction, Module, Name, Operand, Stmt, Type,
+    TypeKind, method_of, unqualified,
 };
 
 use super::regions::Regions;
-use crate::analyses::effects::{call_effects, mutable_field_type};
+use crate::analyses::effects::{call_effects, field_type, mutable_field_type};
 use crate::differentiation::exceptions::is_without_derivative;
 
 /// Functions of C that throw nothing, whatever they are given.
@@ -31,20 +32,25 @@ pub(super) enum Throws {
     Unknown,
 }
 
-/// Which functions may be left by an exception, by position.
+/// Which statements and functions may throw.
 #[derive(Debug)]
-pub(super) struct Throwing(Vec<bool>);
+pub(super) struct Throwing {
+    /// Which functions may be left by an exception, by position.
+    leaves: Vec<bool>,
+    /// The structs of which the module makes objects that lack fields.
+    incomplete: HashSet<Name>,
+}
 
 impl Throwing {
     pub(super) fn of(module: &Module<BBCode>) -> Throwing {
         let count = module.functions().len();
         let graph = CallGraph::new(module);
-        let mut throwing = Throwing(vec![false; count]);
+        let mut throwing = Throwing { leaves: vec![false; count], incomplete: incomplete_structs(module) };
         for group in graph.bottom_up() {
             // Those that call each other throw if one of them does without the others.
             let throws = group.iter().any(|&position| throwing.leaves(module, position));
             for &position in group {
-                if let Some(known) = throwing.0.get_mut(position) {
+                if let Some(known) = throwing.leaves.get_mut(position) {
                     *known = throws;
                 }
             }
@@ -78,7 +84,10 @@ impl Throwing {
             return None;
         }
         if let Some((primitive, args)) = module.primitive_call(&inst.stmt) {
-            let throws = || call_effects(module, bb, primitive, args).throws && !is_fine(module, bb, primitive, args);
+            let throws = || {
+                call_effects(module, bb, primitive, args).throws && !is_fine(module, bb, primitive, args)
+                    || self.may_lack_field(module, bb, primitive, args)
+            };
             return match primitive.name {
                 "throw" => Some(Throws::Always),
                 "rethrow" => Some(if args.is_empty() { Throws::Again } else { Throws::Always }),
@@ -94,13 +103,62 @@ impl Throwing {
                 Some((_, [_, ..])) => Some(Throws::Always),
                 _ => Some(Throws::Again),
             },
-            Some(Callee::Function(position)) => match self.0.get(position) {
+            Some(Callee::Function(position)) => match self.leaves.get(position) {
                 Some(false) => None,
                 _ => Some(Throws::Function(position)),
             },
             _ => Some(Throws::Unknown),
         }
     }
+
+    /// Whether a statement takes a field out of a struct that may lack it.
+    fn may_lack_field(
+        &self,
+        module: &Module<BBCode>,
+        bb: &BBCode,
+        primitive: &Primitive,
+        args: &[Operand<Ids>],
+    ) -> bool {
+        let ("getfield" | "getproperty", [object, field, ..]) = (primitive.name, args) else { return false };
+        let ty = bb.operand_type(object);
+        let is_incomplete = matches!(&ty, Type::Named(name) if self.incomplete.contains(name));
+        // Bits have some value, whatever it is.
+        let is_bits = || field_type(module, &ty, field).is_some_and(|ty| module.is_bits_type(&ty) == Some(true));
+        is_incomplete && !is_bits()
+    }
+}
+
+/// The structs of which a function makes an object without all of its fields, or that a global constant holds so.
+fn incomplete_structs(module: &Module<BBCode>) -> HashSet<Name> {
+    let mut found = HashSet::new();
+    let mut made = |ty: &Type, given: usize| {
+        if let Type::Named(name) = ty
+            && let Some(TypeKind::Struct { fields, .. }) = module.type_def(name).map(|def| &def.kind)
+            && given < fields.len()
+        {
+            found.insert(name.clone());
+        }
+    };
+    for (_, inst) in module.functions().iter().flat_map(|function| function.body.all_insts()) {
+        match (&inst.stmt, module.called(&inst.stmt)) {
+            (Stmt::Expr(expr), _) if expr.head == Head::New => {
+                if let Some((ty, fields)) = expr.args.split_first() {
+                    // Where the type is a value, the object says it.
+                    made(&module.named_type(ty).unwrap_or_else(|| inst.ty.clone()), fields.len());
+                }
+            }
+            (stmt, Some(Callee::Type(ty))) => made(&ty, stmt.as_call().map_or(0, |(_, args)| args.len())),
+            _ => {}
+        }
+    }
+    for constant in module.global_constants() {
+        if let GlobalValue::Fields(parts) = constant.value()
+            && parts.contains(&GlobalPart::Undefined)
+        {
+            made(constant.ty(), 0);
+        }
+    }
+    found
 }
 
 /// Whether the function at this position throws an exception again.
@@ -196,9 +254,9 @@ fn is_fine(module: &Module<BBCode>, bb: &BBCode, primitive: &Primitive, args: &[
         },
         // Only memory may be missing, which is no exception.
         ("print" | "println" | "push!" | "jl_array_grow_end" | "jl_array_grow_beg", _) => true,
-        // Julia's library asks for the length before. Where a program does not, this fails outside of the handler: the
-        // run ends.
-        ("jl_array_del_end" | "jl_array_del_beg", _) => true,
+        // Where the number is computed, as in `resize!` and `empty!`, Julia's library has compared it with the length
+        // before. Where a program has not, this fails outside of the handler: the run ends.
+        ("jl_array_del_end" | "jl_array_del_beg", [_, count]) => count.as_constant().is_none(),
         (name, _) => ["Error", "Exception"].iter().any(|end| name.ends_with(end)),
     }
 }

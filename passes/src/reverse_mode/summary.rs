@@ -5,11 +5,11 @@ use std::sync::Arc;
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::primitives::{Compute, Effects};
-use ircode::{Instruction, Module, Operand, Stmt, Type, TypeKind};
+use ircode::{Instruction, Module, Operand, ScalarType, Stmt, Type, TypeKind};
 
 use super::objects::is_global;
 use super::operation::{Classifier, Operation};
-use crate::differentiation::bits::BitsOfFloats;
+use crate::differentiation::bits::{BitsOfFloats, is_pointer};
 use crate::differentiation::exceptions::{is_exception_of_library, is_without_derivative, may_be_exception_of_library};
 use crate::rules::RuleTable;
 
@@ -136,8 +136,6 @@ fn direct(module: &Module<BBCode>, rules: &RuleTable, bb: &BBCode, closed: bool)
                 let primitive = module.primitive_call(&inst.stmt);
                 let pure = primitive.is_some_and(|(primitive, _)| !primitive.effects.writes);
                 if let Some((_, args)) = primitive.filter(|(primitive, _)| primitive.name == "bitcast") {
-                    // Characters have bits of their own.
-                    let may_be_float = |ty: &Type| ty.as_scalar().is_none_or(ircode::ScalarType::is_float);
                     let of_float = args.get(1).is_none_or(|arg| may_be_float(&bb.operand_type(arg)));
                     summary.bits.taken |= of_float;
                     summary.bits.are_seen |= of_float;
@@ -170,6 +168,12 @@ fn direct(module: &Module<BBCode>, rules: &RuleTable, bb: &BBCode, closed: bool)
         }
     }
     (summary, callees)
+}
+
+/// Whether the bits of a value of this type may be those of a float: characters and addresses have bits of their own.
+fn may_be_float(ty: &Type) -> bool {
+    let ty = ty.widened().unwrap_or_else(|| ty.clone());
+    ty.as_scalar().map_or(!is_pointer(&ty), ScalarType::is_float)
 }
 
 /// Whether a statement computes a number from numbers and does nothing else. Most do, and need not be looked at more

@@ -6,7 +6,7 @@ use ircode::{CallGraph, Module, Name};
 use super::one_function::Temporary;
 use super::{Generated, NAME};
 use crate::differentiation::dispatch::{self, Candidate};
-use crate::lower_exceptions::{self, has_handlers, looks_into_exception};
+use crate::lower_exceptions::{self, looks_into_exception};
 use crate::manager::run_on_function;
 use crate::{PassError, PassErrorKind, closure_folding, lower_broadcast};
 
@@ -22,7 +22,7 @@ pub(super) struct WithoutHandlers {
 /// The module with branches in the place of try/catch, in these functions and what they may call; `None` if there is
 /// nothing of the kind. The module itself stays as it is.
 pub(super) fn without_handlers(module: &Module<BBCode>, names: &[Name]) -> Option<WithoutHandlers> {
-    if !module.functions().iter().any(|function| has_handlers(&function.body)) {
+    if !module.functions().iter().any(|function| function.body.has_handlers()) {
         return None;
     }
     let roots: Vec<usize> = names.iter().filter_map(|name| module.function_index(name)).collect();
@@ -30,7 +30,7 @@ pub(super) fn without_handlers(module: &Module<BBCode>, names: &[Name]) -> Optio
     let graph = CallGraph::new(module);
     let reachable = called_from(&graph, &roots, &candidates);
     let catches =
-        |position: &usize| module.functions().get(*position).is_some_and(|function| has_handlers(&function.body));
+        |position: &usize| module.functions().get(*position).is_some_and(|function| function.body.has_handlers());
     let catching: Vec<usize> = reachable.iter().copied().filter(catches).collect();
     if catching.is_empty() {
         return None;

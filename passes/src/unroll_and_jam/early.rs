@@ -111,7 +111,7 @@ impl<'a> Early<'a> {
             return false;
         }
         let loaded = load(module, stmt).filter(|load| may_load && later > 0 && self.is_known_before(&load.array));
-        if loaded.is_none() && !is_total(bb, module, stmt) {
+        if loaded.is_none() && !is_total(module, bb, stmt) {
             return false;
         }
         let mut used = Vec::new();

@@ -123,18 +123,7 @@ impl Nest<'_> {
         let reuse = bb.insert_block_after(choice)?;
         let check = bb.insert_block_after(reuse)?;
         let prepare = bb.insert_block_after(check)?;
-        if let Some((id, _)) = bb.terminator(inner.before)
-            && let Some(inst) = bb.inst_mut(id)
-        {
-            inst.stmt.for_each_target_mut(|target| {
-                if *target == single {
-                    *target = choice;
-                }
-            });
-        }
-        if bb.next(inner.before) == Some(single) {
-            bb.set_next(inner.before, Some(choice))?;
-        }
+        bb.retarget_unchecked(inner.before, single, choice);
         self.update(changes);
         Ok(Blocks { choice, reuse, check, prepare, single, exit })
     }

@@ -256,7 +256,7 @@ impl<'a> Search<'a, '_> {
                 (!matches!(inst.stmt, Stmt::Phi(_))).then_some(())?;
                 // What comes behind the test would also be loaded in a round of which nobody asked.
                 let loads = found.is_none() && load(self.module, &inst.stmt).is_some();
-                (loads || is_total(self.bb, self.module, &inst.stmt)).then_some(())?;
+                (loads || is_total(self.module, self.bb, &inst.stmt)).then_some(())?;
                 if found.is_none() { &mut body } else { &mut behind }.push(id);
             }
             at = match self.end(at)? {

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
+use ircode::wording::counted;
 use ircode::{Scalar, ScalarType, Type};
 
 use crate::error::RunErrorKind;
@@ -534,9 +535,15 @@ impl Context {
         object: u64,
     ) -> Result<()> {
         match (value, &layout.shape) {
-            (Value::Array(made), Shape::Array(element, _)) => {
+            (Value::Array(made), Shape::Array(element, rank)) => {
                 let dims = made.0.dims.borrow().clone();
-                let elements = value.array_elements().unwrap_or_default();
+                if dims.len() != *rank as usize {
+                    return refused(format!("an array of {}", counted(dims.len(), "dimension")));
+                }
+                // The program may have said that it has more elements than there is memory for.
+                let Some(elements) = value.array_elements() else {
+                    return refused("an array that is larger than its memory");
+                };
                 let element = layouts.element(element);
                 // SAFETY: the header has these words, and one for each dimension.
                 unsafe {

@@ -138,19 +138,7 @@ impl Joined<'_, '_> {
                 }
                 self.bb.set_next(from, Some(here))?;
             }
-            Some(body) => {
-                let last = self.bb.terminator(from).map(|(last, _)| last);
-                if let Some(inst) = last.and_then(|last| self.bb.inst_mut(last)) {
-                    inst.stmt.for_each_target_mut(|target| {
-                        if *target == body {
-                            *target = here;
-                        }
-                    });
-                }
-                if self.bb.next(from) == Some(body) {
-                    self.bb.set_next(from, Some(here))?;
-                }
-            }
+            Some(body) => self.bb.retarget_unchecked(from, body, here),
         }
         self.bb.push(here, NewInstruction::new(Stmt::goto(to), Type::Any))?;
         Ok(here)
