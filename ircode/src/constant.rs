@@ -136,6 +136,8 @@ impl fmt::Display for Constant {
             Constant::String(text) => write_string(f, text),
             Constant::Symbol(name) => write_symbol(f, name),
             Constant::Type(ty) => write!(f, "{ty}"),
+            // Of what Julia has named itself.
+            Constant::Function(name) if name.starts_with('#') => write!(f, "{}", spelled(name)),
             Constant::Function(name) => write!(f, "{name}"),
             Constant::Tuple(elements) => {
                 let comma = if elements.len() == 1 { "," } else { "" };

@@ -228,6 +228,14 @@ impl<N: Names> Operand<N> {
         }
     }
 
+    /// The argument that the operand is, if it is one.
+    pub fn as_argument(&self) -> Option<Argument> {
+        match self {
+            Operand::Argument(argument) => Some(*argument),
+            _ => None,
+        }
+    }
+
     /// The constant that the operand stands for, quoted or not.
     pub fn as_constant(&self) -> Option<&Constant> {
         match self {

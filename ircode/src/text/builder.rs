@@ -346,7 +346,7 @@ impl Building {
         let attributes = attributes(&mut cursor)?;
         let is_aside = is_comment(cursor.rest())
             || is_annotation(cursor.rest())
-            || ty.is_some() && is_overwritten(cursor.text(from..end), cursor.rest());
+            || (ty.is_some() || matches!(stmt, Stmt::Expr(_))) && is_overwritten(cursor.text(from..end), cursor.rest());
         if !cursor.at_end() && !is_aside {
             cursor.skip_spaces();
             let error = cursor.expected("the end of the statement");

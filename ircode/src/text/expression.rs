@@ -11,7 +11,7 @@ use super::object::operator_alone;
 use super::operators::operator_symbol;
 use super::slot_names::{FIRST_SLOT, SlotNames};
 use super::words::{is_known_type_name, word};
-use crate::constant::{Constant, is_identifier_part, is_identifier_start};
+use crate::constant::{Constant, is_identifier, is_identifier_part, is_identifier_start};
 use crate::diagnostic::Diagnostic;
 use crate::json::sharing;
 use crate::name::Name;
@@ -67,6 +67,14 @@ impl Scope {
             return Operand::Argument(slots.argument(name));
         }
         Operand::Constant(Constant::Function(name.into()))
+    }
+
+    /// What a name means that is known to be no function.
+    fn variable(&mut self, name: &str) -> Operand<Positions> {
+        match (self.parameters.get(name), &mut self.slots) {
+            (None, Some(slots)) => Operand::Argument(slots.argument(name)),
+            _ => self.resolve(name),
+        }
     }
 }
 
@@ -352,6 +360,14 @@ impl<'a> Cursor<'a> {
                 _ => Context::Call,
             };
             match self.expression(scope, inside)? {
+                // A function stands there without quotes: what has its name is a variable.
+                Stmt::Value(Operand::Constant(Constant::Function(name)))
+                    if matches!(context, Context::Expr { uses: true, .. })
+                        && is_identifier(&name)
+                        && scope.slots.is_some() =>
+                {
+                    scope.variable(&name)
+                }
                 Stmt::Value(operand) => {
                     self.narrowed_type(self.at, |behind| behind.starts_with(')'));
                     operand
@@ -667,6 +683,15 @@ impl<'a> Cursor<'a> {
                     Context::Call => Operand::symbol(symbol),
                     Context::Expr { .. } => Operand::Constant(Constant::Symbol(symbol.into())),
                 });
+            }
+            ("", "typeof") => {
+                let text = self.text(
+                    start..open + balanced_length(self.text(open..self.line.len()), |rest| !rest.starts_with('(')),
+                );
+                if let ty @ Type::Function(_) = sharing::parse_type(text) {
+                    self.at = start + text.len();
+                    return Ok(Operand::Constant(Constant::of_type(ty)));
+                }
             }
             ("", "reinterpret") => {
                 let ty = ScalarType::from_name(self.take_while(is_identifier_part));

@@ -1,9 +1,12 @@
-//! Calls of operators, which stand between their operands, and ranges.
+//! Calls of operators, which stand between their operands for the most part, and ranges.
+
+use std::cell::Cell;
 
 use super::balanced::balanced_length;
-use super::expression::{Context, Cursor, Read, Scope};
-use super::number_object::Side;
-use super::operators::{infix_operator, is_n_ary, operator_prefix};
+use super::expression::{Context, Cursor, Read, Scope, read_constant};
+use super::number_object::{Side, number};
+use super::operators::{infix_operator, is_n_ary, is_operator, is_unary, operator_prefix};
+use crate::constant::{is_identifier_part, is_identifier_start};
 use crate::head::Head;
 use crate::names::Positions;
 use crate::operand::Operand;
@@ -67,6 +70,37 @@ impl<'a> Cursor<'a> {
             self.narrowed_type(start, |behind| behind.starts_with([')', ':']));
         }
         Ok(Stmt::call(Operand::global("", ":"), args))
+    }
+
+    /// The operator of `∪(x, y, z)`: one that does not stand between its operands, as it has another number of them.
+    pub(super) fn called_operator(&mut self) -> Option<&'a str> {
+        let op = operator_prefix(self.rest()).filter(|op| is_operator(op) && *op != ":")?;
+        let inside = self.rest().get(op.len()..)?.strip_prefix('(')?;
+        let commas = Cell::new(0);
+        let length = balanced_length(inside, |rest| {
+            commas.set(commas.get() + usize::from(rest.starts_with(',')));
+            rest.starts_with(')')
+        });
+        // A sign before two things in parentheses is before a tuple.
+        if inside.get(length..).is_none_or(str::is_empty) || is_unary(op) && commas.get() < 2 {
+            return None;
+        }
+        self.eat(op);
+        Some(op)
+    }
+
+    /// The number in `2x`, which is how lowered code shows `2 * x`.
+    pub(super) fn coefficient(&mut self) -> Option<Operand<Positions>> {
+        let length = number(self.rest())?;
+        let name = self.rest().get(length..).filter(|rest| rest.starts_with(is_identifier_start))?;
+        let behind = name.trim_start_matches(is_identifier_part);
+        let read = read_constant(self.rest().get(..length)?)?;
+        // What goes on is something else.
+        if !(behind.is_empty() || behind.starts_with([' ', ')']) || behind.starts_with("::")) {
+            return None;
+        }
+        self.seek(self.pos() + length);
+        Some(Operand::Constant(read))
     }
 
     /// The operator in `(==)`, which stands here: how symbols of some operators are printed behind the colon.

@@ -91,7 +91,10 @@ pub(super) fn without_colours(text: &str) -> Option<String> {
         let (before, sequence) = rest.split_at(at);
         let parameters = sequence.get(1..).unwrap_or_default();
         let length = parameters.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
-        if length > 0 && parameters.get(length..).is_some_and(|end| end.starts_with('m')) {
+        let end = parameters.get(length..).unwrap_or_default();
+        // Moves stand before what is written elsewhere.
+        let is_move = || end.strip_prefix('G').is_some_and(|behind| behind.starts_with(['│', '[', '\x1b']));
+        if length > 0 && (end.starts_with('m') || is_move()) {
             let spelled = SPELLED.iter().find_map(|escape| before.strip_suffix(escape));
             out.push_str(spelled.unwrap_or(before));
             rest = parameters.get(length + 1..).unwrap_or_default();
@@ -129,6 +132,10 @@ mod tests {
         for escape in ["", "^[", "\\e", "\\033", "\\x1b"] {
             let text = PLAIN.replace("1 ─", &format!("{escape}[90m1 ─{escape}[39m"));
             assert_eq!(clean(&text.replace("::Union", &format!("{escape}[36;1m::Union"))), PLAIN, "{text}");
+            // Moves, between which stands what is at the right.
+            let moved = text.replace("1 ─", &format!("{escape}[90m{escape}[40G│╻ +{escape}[1G{escape}[39m1 ─"));
+            let read = crate::parse_function(&moved).unwrap_or_else(|error| panic!("{error}\n{moved}"));
+            assert_eq!(read, crate::parse_function(PLAIN).unwrap());
         }
         let text = "1 ─ %1 = Main.f([0, 1], \"\\e[90m\", \"\\e[39m\", \"[0m\")::Any\n";
         assert_eq!(clean(text), text);

@@ -1,4 +1,4 @@
-//! Objects made of numbers that stand beside an operator: `1//2`, `0 + 2im`, `1:3`, `[1, 2]`.
+//! Objects made of numbers that stand beside an operator: `1//2`, `0 + 2im`, `(im)`, `(-2)`, `1:3`, `[1, 2]`.
 //!
 //! Of these only the text is known. They print with what looks like operators and calls, but no call of Julia's
 //! compiler has another call for an operand.
@@ -31,8 +31,12 @@ impl Cursor<'_> {
         match number_object(rest, side) {
             Some((length, object)) => {
                 let text = rest.get(object).unwrap_or_default();
+                let operand = match number(text) == Some(text.len()) {
+                    true => Cursor::new(text, 0).operand(scope, context)?,
+                    false => Operand::Constant(Constant::Text(text.into())),
+                };
                 self.at += length;
-                Ok(Operand::Constant(Constant::Text(text.into())))
+                Ok(operand)
             }
             None => self.operand(scope, context),
         }
@@ -41,7 +45,7 @@ impl Cursor<'_> {
 
 /// Whether an object of this text is put into parentheses beside an operator that binds as closely as `+`, or closer.
 pub(super) fn is_sum(text: &str) -> bool {
-    text.ends_with("im") && complex(text) == Some(text.len())
+    text == "im" || text.ends_with("im") && complex(text) == Some(text.len())
 }
 
 /// The length of the object that the text starts with, and where it stands in there: without parentheses around it.
@@ -57,7 +61,9 @@ fn number_object(rest: &str, side: Side) -> Option<(usize, Range<usize>)> {
             let length = balanced_length(inside, |rest| rest.starts_with(')'));
             let text = inside.get(..length)?;
             let whole = |read: fn(&str) -> Option<usize>| read(text) == Some(length);
-            if !(whole(complex) || whole(range) || whole(complex_call)) {
+            // The base of a power, and the imaginary unit.
+            let is_single = text.starts_with('-') && whole(number) || text == "im";
+            if !(is_single || whole(complex) || whole(range) || whole(complex_call)) {
                 return None;
             }
             (length + 2, 1..length + 1)
@@ -77,12 +83,19 @@ fn number_object(rest: &str, side: Side) -> Option<(usize, Range<usize>)> {
     };
     let behind = rest.get(length..)?;
     let operator = behind.strip_prefix(' ').is_some_and(|behind| infix_operator(behind).is_some());
-    let ends = operator || side == Side::Right && (behind.is_empty() || behind.starts_with([')', ',', ' ', ':']));
+    // Of what a range of other things starts with.
+    let starts_range = (first == b'[' || rest.get(..length)?.contains("//"))
+        && behind.strip_prefix(':').is_some_and(|behind| !behind.starts_with([':', '(']));
+    let ends = match side {
+        // Alone in a statement only what cannot be a call of numbers.
+        Side::Left => operator || starts_range || rational(rest) == Some(length) && behind.starts_with("::"),
+        Side::Right => operator || behind.is_empty() || behind.starts_with([')', ',', ' ', ':']),
+    };
     ends.then_some((length, object))
 }
 
 /// The length of the number that the text starts with, as Julia prints it.
-fn number(text: &str) -> Option<usize> {
+pub(super) fn number(text: &str) -> Option<usize> {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let sign = text.len() - unsigned.len();
     for word in ["Inf16", "Inf32", "Inf", "NaN16", "NaN32", "NaN"] {
@@ -191,6 +204,10 @@ mod tests {
             assert_eq!(call(&format!("(_2 - ({object}))"))[1..], ["_2", object]);
         }
         assert_eq!(call("(0 + 2im === _2)")[1..], ["0 + 2im", "_2"]);
+        assert_eq!(call("((-2) ^ _2)")[1..], ["-2", "_2"]);
+        assert_eq!(call("(_2 + (im) + _3)")[1..], ["_2", "im", "_3"]);
+        assert_eq!(call("(1//2:_2)")[1..], ["1//2", "_2"]);
+        assert_eq!(call("([1, 2]:_2:5)")[1..], ["[1, 2]", "_2", "5"]);
         assert_eq!(call("(_2 == 0 + 1im)")[1..], ["_2", "0 + 1im"]);
     }
 
@@ -202,5 +219,12 @@ mod tests {
         assert_eq!(call("(1 + 2 + _2)")[1..], ["1", "2", "_2"]);
         assert_eq!(call("(1 - _2)")[1..], ["1", "_2"]);
         assert_eq!(call("(_2 // 2)")[1..], ["_2", "2"]);
+        // With too many operands they stand before them; a sign before a tuple is before one thing.
+        assert_eq!(call("∪(_2, _3, 1)")[1..], ["_2", "_3", "1"]);
+        assert_eq!(call("-(_2, 1, 2.5)")[1..], ["_2", "1", "2.5"]);
+        assert_eq!(call("-(1, 2)")[1..], ["(1, 2)"]);
+        // As lowered code shows products with a number.
+        assert_eq!(call("2.5x"), ["*", "2.5", "_2"]);
+        assert_eq!(call("-∂x")[0], "-");
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::balanced::{balanced_length, is_balanced};
 use super::expression::{Context, Cursor, Read, Scope};
 use super::operators::operator_prefix;
+use super::statement_end::ends_statement;
 use crate::constant::{Constant, is_identifier_part, is_identifier_start};
 use crate::diagnostic::Diagnostic;
 use crate::json::sharing;
@@ -68,9 +69,15 @@ impl Cursor<'_> {
             self.at += balanced_length(self.rest(), |rest| !rest.starts_with(['(', '[']));
             return self.object_from(start);
         }
+        if self.starts_with(" @0x") {
+            // A pointer.
+            self.at += " @0x".len();
+            let _ = self.take_while(|c| c.is_ascii_hexdigit());
+            return self.object_from(start);
+        }
         if self.starts_with(" where ") {
             self.at += balanced_length(self.rest(), |rest| {
-                rest.starts_with([',', ')']) || rest.starts_with("::") || super::statement_end::ends_statement(rest)
+                rest.starts_with([',', ')']) || rest.starts_with("::") || ends_statement(rest)
             });
         }
         let text = self.text(start..self.at);
@@ -152,7 +159,9 @@ impl Cursor<'_> {
             return Ok(Operand::Constant(Constant::Function(op.into())));
         }
         // A parenthesis that opens here belongs to the object.
-        let length = balanced_length(self.rest(), |rest| rest.starts_with([',', ')']) || rest.starts_with("::"));
+        let length = balanced_length(self.rest(), |rest| {
+            rest.starts_with([',', ')']) || rest.starts_with("::") || ends_statement(rest)
+        });
         self.at += length;
         let text = self.text(start..self.at).trim_end();
         if text.is_empty() || text.starts_with(['│', '└', '#', '=', '╻', '╷', '┃']) {

@@ -228,6 +228,14 @@ impl StatementPrinter {
                         Operand::Constant(Constant::Text(text)) if is_sum(text) && binds_as_plus(name) => {
                             write!(out, "({text})")?;
                         }
+                        // A sign binds less closely than a power.
+                        Operand::Constant(Constant::Scalar(base))
+                            if i == 0 && name == "^" && base.to_string().starts_with('-') =>
+                        {
+                            out.write_char('(')?;
+                            self.write_operand(out, arg, Place::Call)?;
+                            out.write_char(')')?;
+                        }
                         _ => self.write_operand(out, arg, Place::Call)?,
                     }
                 }
@@ -241,7 +249,15 @@ impl StatementPrinter {
                 return self.write_operand(out, arg, Place::Call);
             }
         }
-        self.write_callee(out, callee)?;
+        match callee {
+            // An operator that has too many operands to stand between them.
+            Operand::Global(global)
+                if args.len() > 2 && global.module.is_empty() && is_operator(&global.name) && !self.exact() =>
+            {
+                out.write_str(&global.name)?;
+            }
+            _ => self.write_callee(out, callee)?,
+        }
         out.write_char('(')?;
         match (callee, args) {
             // What inference puts in the place of code that is never reached: the code is a part of the object.

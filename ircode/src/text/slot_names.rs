@@ -2,6 +2,7 @@
 
 use hashbrown::{HashMap, HashSet};
 
+use super::words::is_known_type_name;
 use crate::constant::{Constant, is_identifier_part, spelled};
 use crate::name::{Name, unqualified};
 use crate::names::Positions;
@@ -145,6 +146,28 @@ impl Meanings {
 /// Names of modules and numbers of Julia's own.
 const OBJECTS: &[&str] = &["Base", "Core", "Main", "π", "ℯ"];
 
+/// Functions of Julia's library by whose names hardly an argument is called that is called itself.
+const CALLED: &[&str] = &[
+    "angle",
+    "collect",
+    "filter",
+    "imag",
+    "map",
+    "mapreduce",
+    "norm",
+    "rand",
+    "randn",
+    "range",
+    "real",
+    "reduce",
+    "reverse",
+    "show",
+    "sort",
+    "sum",
+    "time",
+    "view",
+];
+
 /// Which of these names are those of functions, as a type says, `typeof(show)`, or of Julia's own modules and
 /// constants.
 fn names_of_functions<'a>(
@@ -153,12 +176,23 @@ fn names_of_functions<'a>(
 ) -> HashSet<Name> {
     let mut found: HashSet<Name> =
         slots.names.iter().filter(|name| OBJECTS.contains(&name.as_str())).cloned().collect();
-    // What is called by the name of a function that changes its argument.
     for (stmt, _) in insts.clone() {
-        if let Stmt::Call(call) = stmt
-            && let Operand::Argument(called) = &call.callee
-        {
-            found.extend(slots.name(*called).filter(|name| name.ends_with('!')).cloned());
+        match stmt {
+            // What is called by the name of a function that changes its argument, or of a well-known one.
+            Stmt::Call(call) => {
+                let called = call.callee.as_argument().and_then(|called| slots.name(called));
+                found.extend(called.filter(|name| name.ends_with('!') || CALLED.contains(&name.as_str())).cloned());
+            }
+            // Beside arguments with numbers there are none with names.
+            Stmt::Invoke(invoke) => {
+                let is_numbered = |arg: &Operand<Positions>| arg.as_argument().is_some_and(|arg| arg.0 < FIRST_SLOT);
+                if invoke.args.iter().any(is_numbered) {
+                    let functions = invoke.args.iter().zip(&invoke.instance.argtypes).filter(|(_, ty)| is_function(ty));
+                    let names = functions.filter_map(|(arg, _)| slots.name(arg.as_argument()?));
+                    found.extend(names.cloned());
+                }
+            }
+            _ => {}
         }
     }
     let mut look = |ty: &Type| {
@@ -212,6 +246,11 @@ fn names_of_values<'a>(
                 phi.entries.iter().filter_map(|entry| entry.value.as_ref()).for_each(&mut see);
             }
             Stmt::Value(value) if is_no_function(ty) => see(value),
+            Stmt::Invoke(invoke) => {
+                let values = invoke.args.iter().zip(&invoke.instance.argtypes).filter(|(_, ty)| is_no_function(ty));
+                values.for_each(|(value, _)| see(value));
+            }
+            Stmt::Pi(pi) if is_no_function(&pi.ty) => see(&pi.value),
             Stmt::Return(node) if result.is_some_and(is_no_function) => node.value.iter().for_each(&mut see),
             _ => {}
         }
@@ -226,16 +265,21 @@ fn operands_that_are_values<'o>(
     ty: &Type,
 ) -> impl Iterator<Item = &'o Operand<Positions>> {
     let called = callee_name(callee).map_or("", unqualified);
-    let of_number = called.ends_with("_float") || called.ends_with("_int") || called.ends_with("tofp");
-    let of_object = matches!(called, "arraylen" | "arraysize" | "arrayref" | "arrayset" | "getfield" | "setfield!");
+    let of_number = ["_float", "_int", "tofp", "_llvm", "_ptr"].iter().any(|end| called.ends_with(end))
+        || matches!(called, "bitcast" | "fptosi" | "fptoui" | "fpext" | "fptrunc" | "pointerref" | "pointerset");
+    let of_object = matches!(called, "arraylen" | "arraysize" | "arrayref" | "arrayset" | "getfield" | "setfield!")
+        || matches!(called, "memoryrefnew" | "memoryrefget" | "memoryrefset!" | "memorynew" | "memoryrefoffset");
     let is_value = |index: usize| match (called, ty, index) {
         // What is stored may be a function.
         ("arrayset", Type::Array(array), 2) => is_no_function(&array.element),
         ("arrayset", _, 2) => false,
         ("setfield!", ty, 2) => is_no_function(ty),
+        ("memoryrefset!", ty, 1) => is_no_function(ty),
+        ("ifelse", _, 0) => true,
+        ("ifelse" | "typeassert", ty, _) => is_no_function(ty),
         ("tuple", Type::Tuple(elements), index) => elements.get(index).is_some_and(is_no_function),
         // The type to which a number is converted comes first.
-        (called, _, 0) if called.ends_with("tofp") => false,
+        (called, _, 0) if called.ends_with("tofp") || called.starts_with("fp") || called == "bitcast" => false,
         _ => of_number || of_object,
     };
     let is_value: Vec<bool> = (0..args.len()).map(is_value).collect();
@@ -244,7 +288,19 @@ fn operands_that_are_values<'o>(
 
 /// Whether values of this type are neither functions nor types.
 fn is_no_function(ty: &Type) -> bool {
-    matches!(ty, Type::Scalar(_) | Type::Array(_) | Type::String | Type::Symbol | Type::Tuple(_) | Type::NamedTuple(_))
+    match ty {
+        Type::Scalar(_) | Type::Array(_) | Type::String | Type::Symbol | Type::Tuple(_) | Type::NamedTuple(_) => true,
+        Type::Named(name) => {
+            let plain = name.split('{').next().unwrap_or(name);
+            is_known_type_name(plain) && !matches!(plain, "DataType" | "Function" | "Type" | "Union" | "UnionAll")
+        }
+        _ => false,
+    }
+}
+
+/// Whether this is the type of all functions.
+fn is_function(ty: &Type) -> bool {
+    matches!(ty, Type::Named(name) if name == "Function")
 }
 
 /// Whether names stand where only arguments can, other than those of modules, types and functions.
@@ -283,7 +339,7 @@ fn names_of_types<'a>(
             _ => {}
         }
     }
-    types.extend(asked.into_iter().filter(|name| are_objects || is_like_a_type(name)));
+    types.extend(asked.into_iter().filter(|name| are_objects || is_like_a_type(name) || name.starts_with('#')));
     types
 }
 
@@ -373,6 +429,34 @@ mod tests {
     fn what_is_asked_for_is_a_type() {
         let listing = "1 ─ %1 = (x isa Shape)::Bool\n│   %2 = (isa)(x, Round)::Bool\n│   %3 = (Shape === y)::Bool\n└──      return %1\n";
         assert_eq!(arguments(listing), ["x", "y"]);
+    }
+
+    #[test]
+    fn what_is_of_a_type_that_no_function_has_is_an_argument() {
+        let listing = |stmt: &str| format!("1 ─ %1 = Main.f(x)::Any\n│   %2 = {stmt}::Any\n└──      return %1\n");
+        for stmt in [
+            "invoke Main.f(length::Int64)",
+            "Base.bitcast(UInt64, length)",
+            "Base.sqrt_llvm(length)",
+            "π (length, Int64)",
+            "$(Expr(:foreigncall, :(:load), Any, svec(Any), 0, :(:ccall), :(length)))",
+        ] {
+            assert_eq!(arguments(&listing(stmt)), ["x", "length"], "{stmt}");
+        }
+        // What is called may be a function, what is a function may be handed on, and a type asked for.
+        for stmt in [
+            "(length)(x)",
+            "(view)(x, 1)",
+            "Main.f(length)",
+            "invoke Main.f(length::Function)",
+            "(isa)(x, var\"#1#2\")",
+        ] {
+            assert_eq!(arguments(&listing(stmt)), ["x"], "{stmt}");
+        }
+        // Nor where other arguments have numbers.
+        let body =
+            parse_function(&listing("invoke Main.f(show::Function, _2::String)").replace('x', "_2")).unwrap().body;
+        assert!(body.to_string().contains("invoke Main.f(show::Function, _2::String)"), "{body}");
     }
 
     #[test]

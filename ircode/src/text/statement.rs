@@ -6,9 +6,9 @@ use super::balanced::{balanced_length, is_balanced};
 use super::expression::{Context, Cursor, Scope};
 use super::labels::is_builtin;
 use super::number_object::Side;
-use super::operators::{infix_operator, is_unary};
+use super::operators::{infix_operator, is_unary, operator_prefix};
 use super::statement_end::{ends_statement, type_length, type_shown};
-use crate::constant::{Constant, is_identifier_part, spelled};
+use crate::constant::{Constant, is_identifier_part, is_identifier_start, spelled};
 use crate::diagnostic::Diagnostic;
 use crate::head::Head;
 use crate::json::sharing;
@@ -423,9 +423,15 @@ impl<'a> Cursor<'a> {
                 return Ok(stmt);
             }
             self.seek(start);
+        } else if let Some(op) = self.called_operator() {
+            self.expect("(")?;
+            return Ok(Stmt::call(Operand::global("", op), self.operands(scope, context)?));
         } else if let Some(op) = self.unary_operator() {
             let operand = self.operand(scope, context)?;
             return Ok(Stmt::call(Operand::global("", op), [operand]));
+        } else if let Some(coefficient) = self.coefficient() {
+            let name = self.operand(scope, context)?;
+            return Ok(Stmt::call(Operand::global("", "*"), [coefficient, name]));
         } else if let Some(literal) = self.typed_literal(scope, context) {
             return self.infix(scope, context, literal);
         } else if let Some(ty) = self.function_type(scope) {
@@ -476,9 +482,9 @@ impl<'a> Cursor<'a> {
     }
 
     fn unary_operator(&mut self) -> Option<&'a str> {
-        let op = super::operators::operator_prefix(self.rest()).filter(|op| is_unary(op))?;
+        let op = operator_prefix(self.rest()).filter(|op| is_unary(op))?;
         let rest = self.rest().get(op.len()..)?;
-        let operand = rest.starts_with(['%', '_', '@', '(', '$', '"']) || rest.starts_with(|c: char| c.is_alphabetic());
+        let operand = rest.starts_with(['%', '_', '@', '(', '$', '"']) || rest.starts_with(is_identifier_start);
         if !operand || rest.starts_with("Inf") {
             return None;
         }

@@ -4,6 +4,7 @@ use super::balanced::{balanced_length, find_depth_0};
 use super::clean::BARS;
 use super::object::operator_alone;
 use crate::constant::is_identifier_part;
+use crate::scalar::ScalarType;
 
 /// Where what stands at the end of a statement ends: at a comment, at attributes, or where more than one space follows.
 pub(super) fn ends_statement(rest: &str) -> bool {
@@ -22,8 +23,11 @@ pub(super) fn type_length(text: &str) -> usize {
         ahead.is_some_and(goes_on) || behind.is_some_and(goes_on)
     };
     balanced_length(text, |rest| {
-        let is_space = rest.starts_with(' ');
-        is_space && !is_around_where(rest) || is_annotation(rest) || is_overwritten(before(rest), rest)
+        let ends = match rest.starts_with(' ') {
+            true => !is_around_where(rest),
+            false => is_overwritten(before(rest), rest),
+        };
+        ends || is_annotation(rest)
     })
 }
 
@@ -35,14 +39,17 @@ fn is_where(word: &str) -> bool {
 /// Whether what follows is what is left of a name that Julia prints at the right of a listing, where a longer statement
 /// stands over it: `::Tuple{Int64}pansion`.
 pub(super) fn is_overwritten(before: &str, rest: &str) -> bool {
-    // Only the name is left, far behind the statement.
+    // Only the name is left behind the statement.
     let (spaces, name) = spaces(rest.trim_end());
-    if spaces > 1 && !name.is_empty() && !name.contains(' ') {
+    if spaces > 0 && !name.is_empty() && !name.contains(' ') && !matches!(name, "where" | "in" | "isa") {
         return name.chars().all(is_identifier_part) || operator_alone(name).is_some();
     }
     let is_left = |c: char| is_identifier_part(c) || c == ' ' || BARS.contains(&c);
     let is_operator = |word: &str| is_where(word) || matches!(word, "in" | "isa");
-    before.ends_with(['}', ')'])
+    // A number type, and what follows it begins as no type does.
+    let goes_on =
+        || ScalarType::from_name(before.rsplit("::").next().unwrap_or(before)).is_some_and(|ty| ty.bits() > 8);
+    (before.ends_with(['}', ')']) || rest.starts_with(char::is_lowercase) && goes_on())
         && !rest.trim_end().is_empty()
         && !rest.split(' ').any(is_operator)
         && rest.trim_end().chars().all(is_left)
@@ -62,8 +69,18 @@ pub(super) fn is_annotation(rest: &str) -> bool {
         || spaces > 0 && (["<-", "←", "// "].iter().any(|mark| behind.starts_with(mark)) || is_of_inference(behind))
 }
 
-/// What Cthulhu shows of how a call was inferred: its effects, `(+c,+e,!n,+t,+s,?m,+u)`, or a remark,
-/// `[constprop] Disabled by entry heuristic`.
+/// What Julia's inference remarks on calls.
+const REMARKS: &[&str] = &[
+    "Bounded recursion detected",
+    "Call inference reached maximally imprecise information",
+    "Could not identify method table",
+    "For one of the union split cases, too many methods matched",
+    "Skipped call in throw block",
+    "Too many methods matched",
+];
+
+/// What Cthulhu shows of how a call was inferred: its effects, `(+c,+e,!n,+t,+s,?m,+u)`, what it throws,
+/// `(↑::DomainError)`, or a remark, `[constprop] Disabled by entry heuristic`.
 fn is_of_inference(text: &str) -> bool {
     let effects = text.strip_prefix('(').is_some_and(|effects| {
         let mut chars = effects.chars();
@@ -71,7 +88,11 @@ fn is_of_inference(text: &str) -> bool {
         is_known && chars.next().is_some_and(char::is_alphabetic) && matches!(chars.next(), Some(',' | '′'))
     });
     let remark = text.strip_prefix('[').and_then(|remark| remark.split_once("] "));
-    effects || remark.is_some_and(|(of, _)| !of.is_empty() && of.bytes().all(|byte| byte.is_ascii_lowercase()))
+    let throws = text.starts_with("(↑::");
+    effects
+        || throws
+        || REMARKS.iter().any(|remark| text.starts_with(remark))
+        || remark.is_some_and(|(of, _)| !of.is_empty() && of.bytes().all(|byte| byte.is_ascii_lowercase()))
 }
 
 /// The type of a statement: of a variable that is one Julia 1.2 to 1.4 print its own before it, `x::Int64::Int64`.
@@ -93,14 +114,20 @@ mod tests {
     use crate::parse_function;
 
     #[test]
-    fn a_name_far_behind_is_no_part_of_a_statement() {
+    fn a_name_behind_is_no_part_of_a_statement() {
         let text = |behind: &str| format!("1 ─ %1 = Base.slt_int(_2, 1)::Bool{behind}\n└──      return %1\n");
         let plain = parse_function(&text("")).unwrap();
-        for behind in ["     <", "  length", "      !="] {
+        for behind in ["     <", "  length", "      !=", " setproperty!", " =="] {
             assert_eq!(parse_function(&text(behind)).unwrap(), plain, "{behind}");
         }
-        for behind in [" <", "  a b", "  1.0"] {
+        for behind in ["  a b", "  1.0", " in"] {
             assert!(parse_function(&text(behind)).is_err(), "{behind}");
+        }
+        // Over the rest of a longer name, at once behind a number type, or behind what has no type.
+        for line in ["%1 = Base.slt_int(_2, 1)::UInt64hash", "%1 = $(Expr(:boundscheck))      write"] {
+            let read = parse_function(&format!("1 ─ {line}\n└──      return %1\n")).unwrap();
+            let plain = line.replace("hash", "").replace("      write", "");
+            assert_eq!(read, parse_function(&format!("1 ─ {plain}\n└──      return %1\n")).unwrap());
         }
         // What was broken off, and signs that are misspelt, are no statements.
         for line in ["│╻ +", "│││┃   macro expansion", "│   %2 = φ #1 => %1::Int64", "#UNDEF"] {
@@ -112,8 +139,14 @@ mod tests {
     #[test]
     fn what_is_known_of_how_a_statement_was_inferred_is_no_part_of_it() {
         let plain = parse_function("1 ─ %1 = Main.g(_2)::Int64\n└──      return %1\n").unwrap();
-        for behind in ["::Int64", " (+c,+e,!n,+t,+s,?m,+u)", " (+c,?e′)", " [constprop] Disabled by entry heuristic"]
-        {
+        for behind in [
+            "::Int64",
+            " (+c,+e,!n,+t,+s,?m,+u)",
+            " (+c,?e′)",
+            " [constprop] Disabled by entry heuristic",
+            " (↑::DomainError)",
+            " Too many methods matched",
+        ] {
             let text = format!("1 ─ %1 = Main.g(_2)::Int64{behind}\n└──      return %1\n");
             assert_eq!(parse_function(&text).unwrap(), plain, "{text}");
         }
