@@ -17,7 +17,7 @@ use super::header::Header;
 use super::parser::SourceMap;
 use super::print::default_type;
 use super::slot_names::{FIRST_SLOT, Meanings, SlotNames, has_values};
-use super::statement_end::{ends_statement, is_annotation, is_comment, is_overwritten};
+use super::statement_end::{ends_statement, is_annotation, is_comment, is_far, is_overwritten};
 use crate::cfg::Cfg;
 use crate::code::{IRCode, NewNode};
 use crate::diagnostic::Diagnostic;
@@ -346,7 +346,8 @@ impl Building {
         let attributes = attributes(&mut cursor)?;
         let is_aside = is_comment(cursor.rest())
             || is_annotation(cursor.rest())
-            || (ty.is_some() || matches!(stmt, Stmt::Expr(_))) && is_overwritten(cursor.text(from..end), cursor.rest());
+            || (ty.is_some() || matches!(stmt, Stmt::Expr(_)) && is_far(cursor.rest()))
+                && is_overwritten(cursor.text(from..end), cursor.rest());
         if !cursor.at_end() && !is_aside {
             cursor.skip_spaces();
             let error = cursor.expected("the end of the statement");

@@ -685,11 +685,8 @@ impl<'a> Cursor<'a> {
                 });
             }
             ("", "typeof") => {
-                let text = self.text(
-                    start..open + balanced_length(self.text(open..self.line.len()), |rest| !rest.starts_with('(')),
-                );
-                if let ty @ Type::Function(_) = sharing::parse_type(text) {
-                    self.at = start + text.len();
+                self.at = start;
+                if let Some(ty) = self.function_type(scope) {
                     return Ok(Operand::Constant(Constant::of_type(ty)));
                 }
             }

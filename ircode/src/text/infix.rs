@@ -6,6 +6,7 @@ use super::balanced::balanced_length;
 use super::expression::{Context, Cursor, Read, Scope, read_constant};
 use super::number_object::{Side, number};
 use super::operators::{infix_operator, is_n_ary, is_operator, is_unary, operator_prefix};
+use super::words::word;
 use crate::constant::{is_identifier_part, is_identifier_start};
 use crate::head::Head;
 use crate::names::Positions;
@@ -66,7 +67,7 @@ impl<'a> Cursor<'a> {
         let start = self.pos();
         let mut args = vec![first];
         while !self.starts_with("::") && self.eat(":") {
-            args.push(self.operand(scope, context)?);
+            args.push(self.range_operand(scope, context)?);
             self.narrowed_type(start, |behind| behind.starts_with([')', ':']));
         }
         Ok(Stmt::call(Operand::global("", ":"), args))
@@ -74,7 +75,7 @@ impl<'a> Cursor<'a> {
 
     /// The operator of `∪(x, y, z)`: one that does not stand between its operands, as it has another number of them.
     pub(super) fn called_operator(&mut self) -> Option<&'a str> {
-        let op = operator_prefix(self.rest()).filter(|op| is_operator(op) && *op != ":")?;
+        let op = operator_prefix(self.rest()).filter(|op| is_operator(op) && !matches!(*op, ":" | "%"))?;
         let inside = self.rest().get(op.len()..)?.strip_prefix('(')?;
         let commas = Cell::new(0);
         let length = balanced_length(inside, |rest| {
@@ -89,16 +90,27 @@ impl<'a> Cursor<'a> {
         Some(op)
     }
 
-    /// The number in `2x`, which is how lowered code shows `2 * x`.
+    /// The number in `2x`, which is how lowered code shows `2 * x`. Numbers that Julia does not print so are none, as
+    /// `0x1p3` and `2_000`.
     pub(super) fn coefficient(&mut self) -> Option<Operand<Positions>> {
-        let length = number(self.rest())?;
-        let name = self.rest().get(length..).filter(|rest| rest.starts_with(is_identifier_start))?;
+        let rest = self.rest();
+        let length = number(rest).filter(|length| {
+            let digits = rest.strip_prefix('-').unwrap_or(rest);
+            let is_decimal = digits.starts_with(|c: char| c.is_ascii_digit()) && !digits.starts_with("0x");
+            is_decimal && rest.get(..*length) != Some("0")
+        })?;
+        let name = rest.get(length..).filter(|rest| rest.starts_with(|c| is_identifier_start(c) && c != '_'))?;
         let behind = name.trim_start_matches(is_identifier_part);
-        let read = read_constant(self.rest().get(..length)?)?;
+        let name = name.get(..name.len() - behind.len())?;
+        let is_digits = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit());
+        let is_exponent = name.strip_prefix(['E', 'F']).is_some_and(|digits| !digits.is_empty() && is_digits(digits));
+        let is_object = word(name).is_some() || matches!(name, "Base" | "Core" | "Main");
         // What goes on is something else.
-        if !(behind.is_empty() || behind.starts_with([' ', ')']) || behind.starts_with("::")) {
+        let ends = behind.is_empty() || behind.starts_with([' ', ')']) || behind.starts_with("::");
+        if is_exponent || is_object || !ends {
             return None;
         }
+        let read = read_constant(rest.get(..length)?)?;
         self.seek(self.pos() + length);
         Some(Operand::Constant(read))
     }

@@ -92,11 +92,14 @@ pub(super) fn without_colours(text: &str) -> Option<String> {
         let parameters = sequence.get(1..).unwrap_or_default();
         let length = parameters.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
         let end = parameters.get(length..).unwrap_or_default();
-        // Moves stand before what is written elsewhere.
-        let is_move = || end.strip_prefix('G').is_some_and(|behind| behind.starts_with(['│', '[', '\x1b']));
+        let plain = SPELLED.iter().find_map(|escape| before.strip_suffix(escape)).unwrap_or(before);
+        // Moves stand behind a colour, before what is written elsewhere, and before that where the line goes on.
+        let is_move = || match end.strip_prefix('G') {
+            Some(behind) => behind.starts_with(['[', '\\', '^', '␛']) || behind.starts_with('│') && plain.is_empty(),
+            None => false,
+        };
         if length > 0 && (end.starts_with('m') || is_move()) {
-            let spelled = SPELLED.iter().find_map(|escape| before.strip_suffix(escape));
-            out.push_str(spelled.unwrap_or(before));
+            out.push_str(plain);
             rest = parameters.get(length + 1..).unwrap_or_default();
         } else {
             out.push_str(before);
@@ -139,5 +142,7 @@ mod tests {
         }
         let text = "1 ─ %1 = Main.f([0, 1], \"\\e[90m\", \"\\e[39m\", \"[0m\")::Any\n";
         assert_eq!(clean(text), text);
+        let text = "[90m1 ─[39m %1 = Main.f(\"[40G│\")::Any\n";
+        assert_eq!(clean(text), "1 ─ %1 = Main.f(\"[40G│\")::Any\n");
     }
 }

@@ -43,6 +43,20 @@ impl Cursor<'_> {
     }
 }
 
+impl Cursor<'_> {
+    /// An operand of a range: as others, or a rational number.
+    pub(super) fn range_operand(&mut self, scope: &mut Scope, context: Context) -> Read<Operand<Positions>> {
+        match rational(self.rest()) {
+            Some(length) => {
+                let text = self.text(self.at..self.at + length);
+                self.at += length;
+                Ok(Operand::Constant(Constant::Text(text.into())))
+            }
+            None => self.operand(scope, context),
+        }
+    }
+}
+
 /// Whether an object of this text is put into parentheses beside an operator that binds as closely as `+`, or closer.
 pub(super) fn is_sum(text: &str) -> bool {
     text == "im" || text.ends_with("im") && complex(text) == Some(text.len())
@@ -76,15 +90,18 @@ fn number_object(rest: &str, side: Side) -> Option<(usize, Range<usize>)> {
             (length, 0..length)
         }
         _ => {
-            // What is written `1:3` and nothing else beside it is a call.
-            let found = complex(rest).or_else(|| range(rest)).or_else(|| rational(rest))?;
+            // What is written `1:3` and nothing else beside it is a call, and what a range of others starts with is no
+            // range.
+            let is_longer = |rest: &str| rest.starts_with(':') && !rest.starts_with("::");
+            let whole = |length: &usize| side == Side::Right || !rest.get(*length..).is_some_and(is_longer);
+            let found = complex(rest).or_else(|| range(rest).filter(whole)).or_else(|| rational(rest))?;
             (found, 0..found)
         }
     };
     let behind = rest.get(length..)?;
     let operator = behind.strip_prefix(' ').is_some_and(|behind| infix_operator(behind).is_some());
     // Of what a range of other things starts with.
-    let starts_range = (first == b'[' || rest.get(..length)?.contains("//"))
+    let starts_range = rational(rest) == Some(length)
         && behind.strip_prefix(':').is_some_and(|behind| !behind.starts_with([':', '(']));
     let ends = match side {
         // Alone in a statement only what cannot be a call of numbers.
@@ -207,7 +224,9 @@ mod tests {
         assert_eq!(call("((-2) ^ _2)")[1..], ["-2", "_2"]);
         assert_eq!(call("(_2 + (im) + _3)")[1..], ["_2", "im", "_3"]);
         assert_eq!(call("(1//2:_2)")[1..], ["1//2", "_2"]);
-        assert_eq!(call("([1, 2]:_2:5)")[1..], ["[1, 2]", "_2", "5"]);
+        assert_eq!(call("(1//2:1//2:_2)")[1..], ["1//2", "1//2", "_2"]);
+        assert_eq!(call("(1:1//2:_2)")[1..], ["1", "1//2", "_2"]);
+        assert_eq!(call("(1//2:_2:3//2)")[1..], ["1//2", "_2", "3//2"]);
         assert_eq!(call("(_2 == 0 + 1im)")[1..], ["_2", "0 + 1im"]);
     }
 
@@ -225,6 +244,14 @@ mod tests {
         assert_eq!(call("-(1, 2)")[1..], ["(1, 2)"]);
         // As lowered code shows products with a number.
         assert_eq!(call("2.5x"), ["*", "2.5", "_2"]);
+        assert_eq!(call("2x3"), ["*", "2", "_2"]);
         assert_eq!(call("-∂x")[0], "-");
+        for name in ["0b101", "1E5", "2_000", "3Inf", "2true", "2Main", "%(1, 2)"] {
+            assert!(parse_function(&format!("1 ─ %1 = {name}\n└──      return %1\n")).is_err(), "{name}");
+        }
+        for name in ["Info", "NaNs"] {
+            let function = parse_function(&format!("1 ─ %1 = {name}::Int64\n└──      return %1\n")).unwrap();
+            assert!(matches!(function.body.stmts.stmts()[0], Stmt::Value(_)), "{name}");
+        }
     }
 }

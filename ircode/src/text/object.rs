@@ -1,5 +1,6 @@
 //! Reading objects: what stands among operands and is known by its text alone.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::balanced::{balanced_length, is_balanced};
@@ -69,7 +70,8 @@ impl Cursor<'_> {
             self.at += balanced_length(self.rest(), |rest| !rest.starts_with(['(', '[']));
             return self.object_from(start);
         }
-        if self.starts_with(" @0x") {
+        let address = self.rest().strip_prefix(" @0x");
+        if address.is_some_and(|digits| digits.starts_with(|c: char| c.is_ascii_hexdigit())) {
             // A pointer.
             self.at += " @0x".len();
             let _ = self.take_while(|c| c.is_ascii_hexdigit());
@@ -159,8 +161,17 @@ impl Cursor<'_> {
             return Ok(Operand::Constant(Constant::Function(op.into())));
         }
         // A parenthesis that opens here belongs to the object.
-        let length = balanced_length(self.rest(), |rest| {
-            rest.starts_with([',', ')']) || rest.starts_with("::") || ends_statement(rest)
+        let whole = self.rest();
+        // Commands have words with spaces in quotes of their own.
+        let seen = Cell::new((0, false));
+        let in_command = |rest: &str| {
+            let ((from, open), at) = (seen.get(), whole.len() - rest.len());
+            let changes = whole.get(from..at).unwrap_or_default().matches('`').count() % 2 == 1;
+            seen.set((at, open ^ changes));
+            open ^ changes
+        };
+        let length = balanced_length(whole, |rest| {
+            rest.starts_with([',', ')']) || rest.starts_with("::") || ends_statement(rest) && !in_command(rest)
         });
         self.at += length;
         let text = self.text(start..self.at).trim_end();
@@ -257,8 +268,14 @@ mod tests {
 
     #[test]
     fn texts_in_objects_name_no_values() {
-        for object in [r#"Foo("\\", "%1")"#, r#"Dict("\\" => "%1")"#, "`cmd %1`", r#"Foo('"', "%1")"#, r#"Foo("\"%1")"#]
-        {
+        for object in [
+            r#"Foo("\\", "%1")"#,
+            r#"Dict("\\" => "%1")"#,
+            "`cmd %1`",
+            "`sh -c 'a  # b'`",
+            r#"Foo('"', "%1")"#,
+            r#"Foo("\"%1")"#,
+        ] {
             let text = format!("1 ─ %1 = Main.g({object}, _2)::Any\n└──      return %1\n");
             assert!(parse_function(&text).is_ok(), "{object}");
         }

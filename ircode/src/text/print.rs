@@ -325,7 +325,7 @@ impl StatementPrinter {
                 write!(out, "({})", global.name)
             }
             Operand::Global(global) => self.write_global(out, global, true),
-            Operand::Constant(Constant::Type(ty)) if ty.to_string().contains(" where ") => {
+            Operand::Constant(Constant::Type(ty)) if ty.to_string().contains(" where ") || is_of_function(ty) => {
                 out.write_char('(')?;
                 self.write_operand(out, callee, Place::Call)?;
                 out.write_char(')')
@@ -667,6 +667,11 @@ fn reads_back_as_type(ty: &Type) -> bool {
         Type::Untyped | Type::Function(_) | Type::NamedTuple(_) => false,
         _ => is_one_type(&ty.to_string()),
     }
+}
+
+/// Whether this is the type of a function.
+fn is_of_function(ty: &Type) -> bool {
+    matches!(ty, Type::Function(_))
 }
 
 /// Whether the name, standing among operands, is read as a function object.

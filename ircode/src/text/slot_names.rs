@@ -2,12 +2,11 @@
 
 use hashbrown::{HashMap, HashSet};
 
-use super::words::is_known_type_name;
-use crate::constant::{Constant, is_identifier_part, spelled};
+use crate::constant::{Constant, is_identifier, is_identifier_part, spelled};
 use crate::name::{Name, unqualified};
 use crate::names::Positions;
 use crate::operand::{Argument, Operand};
-use crate::stmt::Stmt;
+use crate::stmt::{InvokeNode, Stmt};
 use crate::types::Type;
 
 /// Arguments past this number stand for names of which it is not known yet which argument they are.
@@ -68,8 +67,8 @@ impl Meanings {
         if are_objects {
             return Meanings { types, ..Meanings::default() };
         }
-        let functions = names_of_functions(slots, insts.clone());
         let values = names_of_values(slots, insts.clone(), result);
+        let functions = names_of_functions(slots, insts.clone(), &values);
         types.retain(|name| !values.contains(name));
         let is_argument = |name: &&Name| !types.contains(*name) && !functions.contains(*name);
         let (mut seen, mut names): (HashSet<Name>, Vec<Name>) = Default::default();
@@ -146,12 +145,13 @@ impl Meanings {
 /// Names of modules and numbers of Julia's own.
 const OBJECTS: &[&str] = &["Base", "Core", "Main", "π", "ℯ"];
 
-/// Functions of Julia's library by whose names hardly an argument is called that is called itself.
-const CALLED: &[&str] = &[
+/// Functions of Julia's library by whose names hardly an argument is called that is a function itself.
+const WELL_KNOWN: &[&str] = &[
     "angle",
     "collect",
     "filter",
     "imag",
+    "join",
     "map",
     "mapreduce",
     "norm",
@@ -160,6 +160,7 @@ const CALLED: &[&str] = &[
     "range",
     "real",
     "reduce",
+    "repr",
     "reverse",
     "show",
     "sort",
@@ -168,11 +169,20 @@ const CALLED: &[&str] = &[
     "view",
 ];
 
+fn is_well_known(name: &Name) -> bool {
+    WELL_KNOWN.contains(&name.as_str())
+}
+
+fn has_numbered_argument(invoke: &InvokeNode<Positions>) -> bool {
+    invoke.args.iter().any(|arg| arg.as_argument().is_some_and(|arg| arg.0 < FIRST_SLOT))
+}
+
 /// Which of these names are those of functions, as a type says, `typeof(show)`, or of Julia's own modules and
 /// constants.
 fn names_of_functions<'a>(
     slots: &SlotNames,
     insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Type)> + Clone,
+    values: &HashSet<Name>,
 ) -> HashSet<Name> {
     let mut found: HashSet<Name> =
         slots.names.iter().filter(|name| OBJECTS.contains(&name.as_str())).cloned().collect();
@@ -181,20 +191,19 @@ fn names_of_functions<'a>(
             // What is called by the name of a function that changes its argument, or of a well-known one.
             Stmt::Call(call) => {
                 let called = call.callee.as_argument().and_then(|called| slots.name(called));
-                found.extend(called.filter(|name| name.ends_with('!') || CALLED.contains(&name.as_str())).cloned());
+                found.extend(called.filter(|name| name.ends_with('!') || is_well_known(name)).cloned());
             }
             // Beside arguments with numbers there are none with names.
-            Stmt::Invoke(invoke) => {
-                let is_numbered = |arg: &Operand<Positions>| arg.as_argument().is_some_and(|arg| arg.0 < FIRST_SLOT);
-                if invoke.args.iter().any(is_numbered) {
-                    let functions = invoke.args.iter().zip(&invoke.instance.argtypes).filter(|(_, ty)| is_function(ty));
-                    let names = functions.filter_map(|(arg, _)| slots.name(arg.as_argument()?));
-                    found.extend(names.cloned());
-                }
+            Stmt::Invoke(invoke) if has_numbered_argument(invoke) => {
+                let functions = invoke.args.iter().zip(&invoke.instance.argtypes).filter(|(_, ty)| is_function(ty));
+                let names = functions.filter_map(|(arg, _)| slots.name(arg.as_argument()?));
+                found.extend(names.filter(|name| is_well_known(name)).cloned());
             }
             _ => {}
         }
     }
+    // What is used as an object is one that can be called.
+    found.retain(|name| !(is_well_known(name) && values.contains(name)));
     let mut look = |ty: &Type| {
         let text = match ty {
             Type::Function(name) => return found.extend(named_in_listing(name, slots).cloned()),
@@ -234,7 +243,7 @@ fn names_of_values<'a>(
 ) -> HashSet<Name> {
     let mut found = HashSet::new();
     let mut see = |operand: &Operand<Positions>| match operand {
-        Operand::Constant(Constant::Function(name)) => found.extend([name.clone()]),
+        Operand::Constant(Constant::Function(name)) if is_identifier(name) => found.extend([name.clone()]),
         Operand::Argument(argument) => found.extend(slots.name(*argument).cloned()),
         _ => {}
     };
@@ -246,9 +255,14 @@ fn names_of_values<'a>(
                 phi.entries.iter().filter_map(|entry| entry.value.as_ref()).for_each(&mut see);
             }
             Stmt::Value(value) if is_no_function(ty) => see(value),
-            Stmt::Invoke(invoke) => {
-                let values = invoke.args.iter().zip(&invoke.instance.argtypes).filter(|(_, ty)| is_no_function(ty));
-                values.for_each(|(value, _)| see(value));
+            Stmt::Invoke(invoke) if !has_numbered_argument(invoke) => {
+                let typed = invoke.args.iter().zip(&invoke.instance.argtypes);
+                // Well-known functions have types of their own, which are printed behind their names.
+                let is_value = |(arg, ty): &(&Operand<Positions>, &Type)| {
+                    let name = arg.as_argument().and_then(|arg| slots.name(arg));
+                    is_no_function(ty) || name.is_some_and(is_well_known) && !ty.is_unknown() && !is_function(ty)
+                };
+                typed.filter(is_value).for_each(|(value, _)| see(value));
             }
             Stmt::Pi(pi) if is_no_function(&pi.ty) => see(&pi.value),
             Stmt::Return(node) if result.is_some_and(is_no_function) => node.value.iter().for_each(&mut see),
@@ -265,14 +279,19 @@ fn operands_that_are_values<'o>(
     ty: &Type,
 ) -> impl Iterator<Item = &'o Operand<Positions>> {
     let called = callee_name(callee).map_or("", unqualified);
-    let of_number = ["_float", "_int", "tofp", "_llvm", "_ptr"].iter().any(|end| called.ends_with(end))
-        || matches!(called, "bitcast" | "fptosi" | "fptoui" | "fpext" | "fptrunc" | "pointerref" | "pointerset");
+    // Others may have functions of these names.
+    let of_julia = matches!(callee, Operand::Global(global) if global.module.starts_with("Base") || global.module.starts_with("Core"));
+    let of_number = ["_float", "_int", "tofp"].iter().any(|end| called.ends_with(end))
+        || of_julia && ["_llvm", "_ptr"].iter().any(|end| called.ends_with(end))
+        || of_julia
+            && matches!(called, "bitcast" | "fptosi" | "fptoui" | "fpext" | "fptrunc" | "pointerref" | "pointerset");
     let of_object = matches!(called, "arraylen" | "arraysize" | "arrayref" | "arrayset" | "getfield" | "setfield!")
-        || matches!(called, "memoryrefnew" | "memoryrefget" | "memoryrefset!" | "memorynew" | "memoryrefoffset");
+        || of_julia
+            && matches!(called, "memoryrefnew" | "memoryrefget" | "memoryrefset!" | "memorynew" | "memoryrefoffset");
     let is_value = |index: usize| match (called, ty, index) {
         // What is stored may be a function.
         ("arrayset", Type::Array(array), 2) => is_no_function(&array.element),
-        ("arrayset", _, 2) => false,
+        ("arrayset", _, 2) | ("pointerset", _, 1) | ("memorynew", _, 0) => false,
         ("setfield!", ty, 2) => is_no_function(ty),
         ("memoryrefset!", ty, 1) => is_no_function(ty),
         ("ifelse", _, 0) => true,
@@ -288,14 +307,7 @@ fn operands_that_are_values<'o>(
 
 /// Whether values of this type are neither functions nor types.
 fn is_no_function(ty: &Type) -> bool {
-    match ty {
-        Type::Scalar(_) | Type::Array(_) | Type::String | Type::Symbol | Type::Tuple(_) | Type::NamedTuple(_) => true,
-        Type::Named(name) => {
-            let plain = name.split('{').next().unwrap_or(name);
-            is_known_type_name(plain) && !matches!(plain, "DataType" | "Function" | "Type" | "Union" | "UnionAll")
-        }
-        _ => false,
-    }
+    matches!(ty, Type::Scalar(_) | Type::Array(_) | Type::String | Type::Symbol | Type::Tuple(_) | Type::NamedTuple(_))
 }
 
 /// Whether this is the type of all functions.
@@ -309,9 +321,10 @@ pub(super) fn has_values<'a>(
     insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Type)> + Clone,
     result: Option<&Type>,
 ) -> bool {
-    let functions = names_of_functions(slots, insts.clone());
+    let values = names_of_values(slots, insts.clone(), result);
+    let functions = names_of_functions(slots, insts, &values);
     let is_argument = |name: &Name| !functions.contains(name) && !is_like_a_type(name);
-    names_of_values(slots, insts, result).iter().any(|name| slots.places.contains_key(name) && is_argument(name))
+    values.iter().any(|name| slots.places.contains_key(name) && is_argument(name))
 }
 
 /// Which of these names are those of types: a type that the listing shows is or holds one of that name, or they stand
@@ -339,7 +352,7 @@ fn names_of_types<'a>(
             _ => {}
         }
     }
-    types.extend(asked.into_iter().filter(|name| are_objects || is_like_a_type(name) || name.starts_with('#')));
+    types.extend(asked.into_iter().filter(|name| are_objects || is_like_a_type(name) || is_closure(name)));
     types
 }
 
@@ -390,6 +403,13 @@ fn callee_name(callee: &Operand<Positions>) -> Option<&str> {
 /// Whether a name is written as those of types are: `CamelCase`.
 fn is_like_a_type(name: &str) -> bool {
     name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase)
+}
+
+/// Whether a name is one that Julia gives to the types of closures: `#1#2`, `##f#3`.
+fn is_closure(name: &str) -> bool {
+    let Some(own) = name.strip_prefix('#') else { return false };
+    let number = own.rsplit_once('#').map_or("", |(_, number)| number);
+    own.starts_with('#') || !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The order in which arguments of these names are likely declared, given the order in which they appear: names that
@@ -450,13 +470,28 @@ mod tests {
             "Main.f(length)",
             "invoke Main.f(length::Function)",
             "(isa)(x, var\"#1#2\")",
+            "Main.map_ptr(length, x)",
+            "invoke Main.f(+::Int64)",
         ] {
             assert_eq!(arguments(&listing(stmt)), ["x"], "{stmt}");
         }
-        // Nor where other arguments have numbers.
-        let body =
-            parse_function(&listing("invoke Main.f(show::Function, _2::String)").replace('x', "_2")).unwrap().body;
-        assert!(body.to_string().contains("invoke Main.f(show::Function, _2::String)"), "{body}");
+        // What is called and used as an object is one.
+        for stmt in [
+            "(norm)(x)::Any\n│   %3 = Base.getfield(norm, :p)",
+            "(range)(x)::Any\n│   %3 = invoke Main.g(range::UnitRange{Int64})",
+            "(isa)(x, var\"#T#\")::Bool\n│   %3 = Main.f(x)",
+        ] {
+            assert_eq!(arguments(&listing(stmt)).len(), 2, "{stmt}");
+        }
+        // Beside arguments with numbers there are none with names.
+        for invoke in [
+            "invoke Main.f(show::Function, _2::String)",
+            "invoke Main.f(im::Complex{Bool}, _2::Int64)",
+            "invoke Main.f(show::Int64, _2::Int64)",
+        ] {
+            let body = parse_function(&listing(invoke).replace("(x)", "(_2)")).unwrap().body;
+            assert!(body.to_string().contains(invoke), "{body}");
+        }
     }
 
     #[test]

@@ -508,7 +508,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// `typeof(sin)`, the type of a function that is no argument: a constant, as calls name the module of `typeof`.
-    fn function_type(&mut self, scope: &Scope) -> Option<Type> {
+    pub(super) fn function_type(&mut self, scope: &Scope) -> Option<Type> {
         let inside = self.rest().strip_prefix("typeof(")?;
         let name = inside.get(..inside.find(')')?)?;
         let known = name.contains('.') || crate::primitives::lookup(name).is_some();

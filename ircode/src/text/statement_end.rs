@@ -39,20 +39,40 @@ fn is_where(word: &str) -> bool {
 /// Whether what follows is what is left of a name that Julia prints at the right of a listing, where a longer statement
 /// stands over it: `::Tuple{Int64}pansion`.
 pub(super) fn is_overwritten(before: &str, rest: &str) -> bool {
-    // Only the name is left behind the statement.
+    // Only the name is left, far behind the statement, or close behind one that was cut there.
     let (spaces, name) = spaces(rest.trim_end());
-    if spaces > 0 && !name.is_empty() && !name.contains(' ') && !matches!(name, "where" | "in" | "isa") {
-        return name.chars().all(is_identifier_part) || operator_alone(name).is_some();
+    if spaces > 0 && !name.is_empty() && !name.contains(' ') {
+        let is_name = name.chars().all(is_identifier_part);
+        let is_close = spaces > 1 || !before.contains(" where ") && may_be_close(name);
+        return is_close && (is_name || operator_alone(name).is_some());
     }
     let is_left = |c: char| is_identifier_part(c) || c == ' ' || BARS.contains(&c);
     let is_operator = |word: &str| is_where(word) || matches!(word, "in" | "isa");
-    // A number type, and what follows it begins as no type does.
-    let goes_on =
-        || ScalarType::from_name(before.rsplit("::").next().unwrap_or(before)).is_some_and(|ty| ty.bits() > 8);
+    // A number type, and what follows it begins as no type does; packages have types such as `Float64x2`.
+    let goes_on = || {
+        let known = ScalarType::from_name(before.rsplit("::").next().unwrap_or(before)).is_some();
+        let is_of_several = rest.strip_prefix('x').is_some_and(|count| count.starts_with(|c: char| c.is_ascii_digit()));
+        known && before.ends_with(|c: char| c.is_ascii_digit()) && !is_of_several
+    };
     (before.ends_with(['}', ')']) || rest.starts_with(char::is_lowercase) && goes_on())
         && !rest.trim_end().is_empty()
         && !rest.split(' ').any(is_operator)
         && rest.trim_end().chars().all(is_left)
+}
+
+/// Whether this may be the rest of a name at the right of a listing, though it stands where a statement goes on: it is
+/// long enough, and no word of listings.
+fn may_be_close(name: &str) -> bool {
+    let is_word = matches!(name, "goto" | "invoke" | "return" | "isa" | "not" | "else") || "where".starts_with(name);
+    let is_part = matches!(name, "=>" | "<:" | ">:" | "..") || name.starts_with(['.', '…', '⋯', '⋮']);
+    let is_long = name.chars().nth(1).is_some() && !name.starts_with(|c: char| c.is_numeric() || c == '_');
+    is_long && !is_word && !is_part && name != "if" && name != "in"
+}
+
+/// Whether one word follows far behind.
+pub(super) fn is_far(rest: &str) -> bool {
+    let (spaces, word) = spaces(rest.trim_end());
+    spaces > 1 && !word.contains(' ')
 }
 
 /// Whether a comment is what follows.
@@ -120,7 +140,7 @@ mod tests {
         for behind in ["     <", "  length", "      !=", " setproperty!", " =="] {
             assert_eq!(parse_function(&text(behind)).unwrap(), plain, "{behind}");
         }
-        for behind in ["  a b", "  1.0", " in"] {
+        for behind in ["  a b", "  1.0", " in", " <", " wher", " goto", " 12", " =>", " …"] {
             assert!(parse_function(&text(behind)).is_err(), "{behind}");
         }
         // Over the rest of a longer name, at once behind a number type, or behind what has no type.
@@ -128,6 +148,16 @@ mod tests {
             let read = parse_function(&format!("1 ─ {line}\n└──      return %1\n")).unwrap();
             let plain = line.replace("hash", "").replace("      write", "");
             assert_eq!(read, parse_function(&format!("1 ─ {plain}\n└──      return %1\n")).unwrap());
+        }
+        // Types that go on as such.
+        for ty in ["Integer", "Float64x2", "Int32x4", "Interval", "Charset", "UInteger", "Vector{T} where T"] {
+            let read = parse_function(&format!("1 ─ %1 = Main.g(_2)::{ty}\n└──      return %1\n")).unwrap();
+            assert_eq!(read.body.stmts.types()[0].to_string(), ty);
+        }
+        assert!(parse_function("1 ─ %1 = Main.g(_2)::Vector{T} where T <\n└──      return %1\n").is_err());
+        for behind in ["foo", " foo bar", " +"] {
+            let text = format!("1 ─ %1 = $(Expr(:boundscheck)){behind}\n└──      return %1\n");
+            assert!(parse_function(&text).is_err(), "{behind}");
         }
         // What was broken off, and signs that are misspelt, are no statements.
         for line in ["│╻ +", "│││┃   macro expansion", "│   %2 = φ #1 => %1::Int64", "#UNDEF"] {
