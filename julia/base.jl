@@ -55,6 +55,15 @@ using ..Portable: Mixed, fill_from!, joined
 
 unique(x::Number) = [x]
 
+# Powers with negative numbers that are written in code: of what is no float they are those of the inverse.
+negative_power(x::AbstractFloat, n) = n == -1 ? inv(x) : x^n
+function negative_power(x, n)
+    y = inv(x)
+    n == -1 && return y
+    n == -2 && return y * y
+    return n == -3 ? y * y * y : y^-n
+end
+
 include("complex.jl")
 
 """

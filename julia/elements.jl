@@ -33,8 +33,30 @@ function asks_for_integers(ir, rows::Columns)
         called = Meta.isexpr(stmt, :invoke) ? instance_of(stmt.args[1]) : nothing
         called === nothing || push!(objects, Base.unwrap_unionall(called.specTypes))
         any(x -> any(f -> function_asks_for_integers(f, seen), functions_in(x)), (objects..., made...)) && return true
+        library_asks_for_integers(ir, rows, stmt, called) && return true
     end
     return false
+end
+
+"""
+Functions of Julia's library that take integers and no floats, or show what they are given as it is, with the number of their first argument of which this is so.
+"""
+const FOR_INTEGERS = Dict{Any,Int}(string => 1, Base.print_to_string => 1, print => 1, println => 1, repr => 1, show => 2, fill => 2, zeros => 1, ones => 1, factorial => 1,
+    repeat => 2, ntuple => 2, (<<) => 1, (>>) => 1, (>>>) => 1, (//) => 1, iseven => 1, isodd => 1, (:) => 1, getindex => 2, setindex! => 3)
+
+"Whether a statement gives one of those what may be an integer or a float."
+function library_asks_for_integers(ir, rows::Columns, @nospecialize(stmt), called)
+    f, operands = if called !== nothing
+        ty = Base.unwrap_unionall(called.specTypes).parameters[1]
+        (ty isa DataType && isdefined(ty, :instance) ? ty.instance : nothing, stmt.args[3:end])
+    elseif Meta.isexpr(stmt, :call)
+        (known_object(stmt.args[1]), stmt.args[2:end])
+    else
+        return false
+    end
+    first_asked = get(FOR_INTEGERS, f, nothing)
+    first_asked === nothing && return false
+    return any(x -> is_open(argument_type(ir, rows, x)), operands[first_asked:end])
 end
 
 "The operands of a statement but the function of Julia's compiler that it calls."
@@ -66,7 +88,7 @@ takes_one_of_both(method::Method) =
 function tells_integers(name, operands)
     name === :typeof && return true
     name === :(===) && return !any(x -> x === nothing || x isa Symbol, operands)
-    name === :isa && length(operands) == 2 && operands[2] isa Type || return false
+    name in (:isa, :typeassert) && length(operands) == 2 && operands[2] isa Type || return false
     return (Int <: operands[2]) != (Float64 <: operands[2])
 end
 
@@ -274,7 +296,8 @@ function retyped_use(ir, rows::Columns, @nospecialize(stmt), @nospecialize(old),
         name, types = builtin_name(stmt.args[1]), argument_types(ir, rows, stmt.args[2:end])
         any(is_open_tuple, types) && return use_of_open_tuple(ir, rows, stmt, types, old, instances)
         any(has_open_tuple, types) && name in (:isa, :(===)) && return nothing
-        name in (:arraysize, :arraylen, :isa, :(===)) && return stmt, old
+        name === :isa && return asked_for_floats(ir, rows, stmt), old
+        name in (:arraysize, :arraylen, :(===)) && return stmt, old
         name === :arrayref && return stmt, types[2] <: Array ? eltype(types[2]) : Any
         name === :arrayset && return is_among(changed, stmt.args[4]) ? nothing : (stmt, types[2])
         name === :tuple && return stmt, Tuple{types...}
@@ -321,6 +344,15 @@ function retyped_use(ir, rows::Columns, @nospecialize(stmt), @nospecialize(old),
     return nothing
 end
 
+"The question whether a value is of a type, where it was of any numbers and has become one of floats: it asks for these."
+function asked_for_floats(ir, rows::Columns, stmt)
+    length(stmt.args) == 3 || return stmt
+    asked, members = known_object(stmt.args[3]), Base.uniontypes(CC.widenconst(argument_type(ir, rows, stmt.args[2])))
+    asked isa DataType && asked <: AbstractArray && !any(ty -> ty <: asked, members) || return stmt
+    of_floats = filter(ty -> ty isa DataType && ty.name === asked.name && eltype(ty) <: AbstractFloat && eltype(ty) <: eltype(asked), members)
+    return length(of_floats) == 1 ? Expr(:call, stmt.args[1:2]..., of_floats[1]) : stmt
+end
+
 "Whether a function that changes what it is passed, as its name says, may put something else into one of the arrays."
 function may_put_others(mi::Core.MethodInstance, types)
     mi.def isa Method && endswith(String(mi.def.name), "!") || return false
@@ -339,6 +371,13 @@ function applied(@nospecialize(wrapper), parameters)
     end
 end
 
+"Puts another type in the place of that of the elements of an array, where a wrapper of the array names it, too: `Adjoint{Real,Vector{Real}}`."
+function rename_elements!(parameters, declared, old, new)
+    for (k, parameter) in enumerate(declared.parameters)
+        parameters[k] === old && !any(ty -> ty === parameter, fieldtypes(declared)) && (parameters[k] = new)
+    end
+end
+
 """
 The struct type with other parameters in the places of those that are the types of fields, for fields of these types. The field of a closure that may hold any type is one for the type
 that it holds.
@@ -352,6 +391,7 @@ function retyped_struct(@nospecialize(ty), types)
         own <: is && !(at !== nothing && is === DataType && ty <: Function && is_one_type(own)) && continue
         at !== nothing && is_one_type(own) || return nothing
         parameters[at] = own
+        is <: AbstractArray && own <: AbstractArray && rename_elements!(parameters, declared, eltype(is), eltype(own))
     end
     other = applied(ty.name.wrapper, parameters)
     return isconcretetype(other) && all(i -> types[i] <: fieldtype(other, i), 1:length(types)) ? other : nothing

@@ -100,8 +100,8 @@ function operand_type(ir, rows::Columns, @nospecialize(x))
 end
 
 """
-Writes powers of values whose type Julia does not know as products or by `^`: `x^2` calls a method with the exponent as a parameter of a type, which is chosen
-when it runs.
+Writes powers of values whose type Julia does not know as products or by `^`, negative ones by `negative_power`: `x^2` calls a method with the exponent as a parameter of a
+type, which is chosen when it runs.
 """
 function use_plain_powers!(ir)
     rows = columns(ir)
@@ -112,7 +112,8 @@ function use_plain_powers!(ir)
         f === Base.literal_pow && power === (^) && exponent isa Val || continue
         n = typeof(exponent).parameters[1]
         n isa Int || continue
-        rows.stmts[i] = n in (2, 3) ? Expr(:call, GlobalRef(Base, :*), fill(x, n)...) : Expr(:call, GlobalRef(Base, :^), x, n)
+        rows.stmts[i] = n in (2, 3) ? Expr(:call, GlobalRef(Base, :*), fill(x, n)...) :
+            Expr(:call, n < 0 ? GlobalRef(Portable.OfBase, :negative_power) : GlobalRef(Base, :^), x, n)
     end
     return nothing
 end

@@ -18,6 +18,7 @@ mod text;
 mod vectors;
 pub(crate) mod whole_arrays;
 
+pub(crate) use control::unsupported;
 pub(crate) use structs::splatted;
 #[cfg(feature = "native")]
 pub(crate) use tangents::USED_TWICE;

@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use hashbrown::HashSet;
-use ircode::{Callee, Constant, Head, Instruction, Module, NewInstruction, Operand, Stmt, Type, unqualified};
+use ircode::{Callee, Constant, Head, Instruction, Module, NewInstruction, Operand, Stmt, Type, TypeKind, unqualified};
 
 use crate::link_methods::function_called;
 use crate::manager::Context;
@@ -20,7 +20,8 @@ pub const NAME: &str = "unknown-calls";
 /// derivative learns at once what is missing. In functions that catch errors, and in listings that do not say their own
 /// name, which may be the one that is called, everything stays, too.
 ///
-/// So does a call of arithmetic, or of a function of arrays, or of a field, on what is `nothing` where it stands: Julia
+/// So does taking a field out of a struct whose type has none of this name, which code does that is for several types,
+/// and a call of arithmetic, or of a function of arrays, or of a field, on what is `nothing` where it stands: Julia
 /// has no such methods, and no such fields. Its compiler writes such calls where it has asked whether a value is of
 /// another type.
 ///
@@ -34,7 +35,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let mut first: Vec<(BlockId, InstId)> = Vec::new();
     for block in bb.blocks().collect::<Vec<_>>() {
         let may_end = bb.insts(block).filter(|(_, inst)| inst.ty != Type::Bottom).filter_map(|(id, inst)| {
-            if is_unknown(context.module, &inst.stmt) {
+            if is_unknown(context.module, &inst.stmt) || takes_field_that_is_not_there(context.module, bb, &inst.stmt) {
                 return Some((id, None));
             }
             let operands = without_method_for_nothing(context.module, &inst.stmt)?;
@@ -82,6 +83,18 @@ fn is_unknown(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a statement takes a field out of a struct of a type that has no such field, and of which there are no classes.
+fn takes_field_that_is_not_there(module: &Module<BBCode>, bb: &BBCode, stmt: &Stmt<Ids>) -> bool {
+    let Some((primitive, [object, field, ..])) = module.primitive_call(stmt) else { return false };
+    let (true, Some(Constant::Symbol(field)), Type::Named(name)) =
+        (primitive.name == "getfield", field.as_constant(), bb.operand_type(object))
+    else {
+        return false;
+    };
+    let Some(TypeKind::Struct { fields, .. }) = module.type_def(&name).map(|def| &def.kind) else { return false };
+    !fields.iter().any(|(known, _)| known == field) && !module.may_be_of_subclass(&name)
 }
 
 /// The operands of a call of a function that Julia has no method of for `nothing` in the place of one of these.

@@ -14,6 +14,9 @@ module IntegersAmongFloats
     summed(x) = (s = 0; foreach(v -> (s += v), [x, 2x]); s)
     greatest(x) = (m = 0; foreach(v -> (m = max(m, v)), [x, 2x]); m * x)
 
+    # So is what is said to be one.
+    asserted(x) = (l = Any[x, 3]; push!(l, x); n = l[2]::Int; n * l[1])
+
     told_in_sum(x) = sum(kind, Real[1, x])
     told_by_filter(x) = sum(filter(v -> !is_int(v), Real[1, x]))
     counted_by_filter(x) = length(filter(is_int, Any[1, x, 2])) * x
@@ -28,6 +31,7 @@ end
 @case("integers_an_index", x -> IntegersAmongFloats.an_index(x), 1.5)
 @case("integers_summed", x -> IntegersAmongFloats.summed(x), 1.5)
 @case("integers_greatest", x -> IntegersAmongFloats.greatest(x), 1.5)
+@case("integers_asserted", x -> IntegersAmongFloats.asserted(x), 1.5)
 @case("integers_told_in_sum", x -> IntegersAmongFloats.told_in_sum(x), 1.5)
 @case("integers_told_by_filter", x -> IntegersAmongFloats.told_by_filter(x), 1.5)
 @case("integers_counted_by_filter", x -> IntegersAmongFloats.counted_by_filter(x), 1.5)

@@ -117,3 +117,32 @@ linked(x::Vector{T}) where {T} = LinkedList{T}(ListLink{T}(x[1], ListLink{T}(x[2
 # What is returned waits until `finally` is done, on the way on which something was thrown, too.
 root_or_opposite(v, r) = try; v > 1 && return v * r[]; return sqrt(v); catch; return -v; finally; r[] += v; end
 @case("returned_or_caught_through_finally", x -> (r = Ref(x[2]); sum(root_or_opposite(v, r) for v in x) + r[]), [0.7, 1.3, -0.4])
+
+# A tree that is fitted: leaves and splits, made in turn, of elements that were chosen.
+struct FittedLeaf{T}; v::T; end
+struct FittedSplit{T}; at::T; below::Union{FittedLeaf{T},FittedSplit{T}}; above::Union{FittedLeaf{T},FittedSplit{T}}; end
+soft_value(leaf::FittedLeaf, z) = leaf.v
+soft_value(split::FittedSplit, z) = (p = 1 / (1 + exp(2 * (split.at - z[1]))); p * soft_value(split.above, z) + (1 - p) * soft_value(split.below, z))
+function fitted(zs, ys, depth)
+    (depth == 0 || length(ys) < 2) && return FittedLeaf(sum(ys) / length(ys))
+    at = sort(first.(zs))[length(zs) ÷ 2]
+    is_below = [z[1] <= at for z in zs]
+    (all(is_below) || !any(is_below)) && return FittedLeaf(sum(ys) / length(ys))
+    return FittedSplit(at, fitted(zs[is_below], ys[is_below], depth - 1), fitted(zs[.!is_below], ys[.!is_below], depth - 1))
+end
+function soft_tree(x)
+    zs = [(x[i], x[i+1]) for i in 1:5]
+    tree = fitted(zs, [x[i]^2 for i in 1:5], 2)
+    return sum(soft_value(tree, z) for z in zs)
+end
+@case("tree_fitted", x -> soft_tree(x), [0.3, 0.8, -0.4, 1.1, 0.9, 1.5])
+
+# A field that only one of the types has which the value may be of.
+@noinline made_of_two(x, leaf) = leaf ? FittedLeaf(x) : FittedSplit(x^2, FittedLeaf(x), FittedLeaf(2x))
+@case("field_of_one_of_two_types", x -> made_of_two(x, x > 1).at * x, 0.7)
+
+# Negative powers that are written in code, of what may be an integer: Julia inverts that first.
+@case("negative_powers_of_reals", x -> (t = Real[2, x]; t[1]^-1 * t[2] + t[2]^-2 * t[1]^-3), 0.4)
+
+# Integers among floats that are written so, in a matrix that is looked at the other way.
+@case("ones_among_floats_turned", x -> (m = [i == j ? 1 : x for i in 1:2, j in 1:2]; sum(m') * x), 0.4)

@@ -218,6 +218,6 @@ pub(super) fn symbol(value: &Value) -> Option<&str> {
 }
 
 /// What cannot be done, in words.
-pub(super) fn unsupported(what: String) -> Fault {
+pub(crate) fn unsupported(what: String) -> Fault {
     Fault::Fatal(RunErrorKind::Unsupported(what))
 }

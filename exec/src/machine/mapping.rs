@@ -3,8 +3,8 @@
 use ircode::{SSAValue, Type};
 
 use super::{Fault, Run, Step};
-use crate::builtins::expected;
 use crate::builtins::whole_arrays::shapes_differ;
+use crate::builtins::{expected, unsupported};
 use crate::error::RunErrorKind;
 use crate::value::{ArrayRef, Value, isa};
 
@@ -17,10 +17,6 @@ pub(super) struct Mapping {
     args: Vec<Value>,
     dims: Vec<usize>,
     results: Vec<Value>,
-}
-
-fn unsupported(what: String) -> Fault {
-    Fault::Fatal(RunErrorKind::Unsupported(what))
 }
 
 /// An element, counted from 0.

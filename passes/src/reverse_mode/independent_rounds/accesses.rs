@@ -1,5 +1,6 @@
 //! Whether two rounds of a loop read the same number: then their derivatives are added up, and the order matters to the
-//! last bit.
+//! last bit. Arguments of one type may be one array. That arrays of different dimensions share their elements is not
+//! taken into account: of such arguments the last bits may differ.
 
 use bbcode::{BlockId, Ids, InstId};
 use ircode::{Operand, Stmt, Type};
