@@ -206,7 +206,7 @@ impl BBCode {
     /// let first = bb.all_insts().next().map(|(id, _)| id);
     /// bb.remove(first.ok_or("no statement")?)?;
     /// bb.fill_empty_blocks();
-    /// assert!(bb.to_string().starts_with("1 ─ %1 = nothing"));
+    /// assert!(bb.to_string().starts_with("1 ─ %3 = nothing"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn fill_empty_blocks(&mut self) {
