@@ -85,7 +85,8 @@ fn is_unknown(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
     }
 }
 
-/// Whether a statement takes a field out of a struct of a type that has no such field, and of which there are no classes.
+/// Whether a statement takes a field out of a struct of a type that has no such field. Objects of classes may be of
+/// others below.
 fn takes_field_that_is_not_there(module: &Module<BBCode>, bb: &BBCode, stmt: &Stmt<Ids>) -> bool {
     let Some((primitive, [object, field, ..])) = module.primitive_call(stmt) else { return false };
     let (true, Some(Constant::Symbol(field)), Type::Named(name)) =
