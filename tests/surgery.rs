@@ -589,7 +589,7 @@ fn an_edge_that_no_statement_takes_is_not_split() {
 
 #[test]
 fn what_returns_in_the_care_of_a_handler_is_not_inlined() {
-    // In both styles: what follows the call would be in the care of the callee's handler.
+    // What follows the call would be in the care of the callee's handler, if that has not left it.
     let returning = |leave: &str| {
         parse_function(&format!(
             "

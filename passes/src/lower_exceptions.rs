@@ -35,7 +35,8 @@ pub const NAME: &str = "lower-exceptions";
 /// reverse mode, which goes back through all that was done, gets an edge for every way.
 ///
 /// A function stays as it is where something may throw in the care of a handler and is not known, or fails after it may
-/// have changed something.
+/// have changed something. Removing elements from a vector by a number that is computed is taken not to fail, as
+/// Julia's library has compared that with the length before: where a program has not, the run ends there.
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
     let chosen: Vec<Name> = match function {
         Some(name) => vec![name.clone()],

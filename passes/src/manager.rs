@@ -48,7 +48,8 @@ pub struct Pass {
     /// undefined on the way taken does not count as a failure: that nothing does so is what such a φ says, and
     /// `copy-propagation` and `simplify-cfg` make use of it. Nor does the read of a field that an immutable struct
     /// lacks, where nobody uses it ([`dead_code`]; in memory that [`lower_projections`] takes apart, the store of such a
-    /// struct fails instead), or a condition that is no Bool, where both ways lead to one block ([`simplify_cfg`]).
+    /// struct fails instead), or a condition that is no Bool, where both ways lead to one block ([`simplify_cfg`]); and
+    /// [`lower_exceptions`] says of which failure it takes the handler away.
     pub is_exact: bool,
 }
 
