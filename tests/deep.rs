@@ -302,6 +302,24 @@ fn declared_types_may_be_nested_deep() {
     }
 }
 
+/// Each node of a tree is one of two structs, and that the first does not fit shows only behind what is below it: what is
+/// below is read once, whichever the node is, and a value that fits nowhere is told by what is wrong in it.
+#[test]
+fn unions_within_unions_are_read_in_one_go() {
+    let node =
+        |name: &str, last: &str| format!("struct {name}\n    below::Union{{Nothing, A, B}}\n    last::{last}\nend\n\n");
+    let module = parse_module(&[node("A", "Int64"), node("B", "Float64")].concat()).unwrap().module;
+    let machine = bbkit::exec::Machine::new(&module);
+    let chain = |levels: usize, innermost: serde_json::Value| {
+        (0..levels).fold(innermost, |below, _| serde_json::json!([below, 0.5]))
+    };
+    let read = |levels, innermost| machine.value_from_json(&chain(levels, innermost), &Type::parse("Union{A, B}"));
+    assert_eq!(read(2, ().into()).unwrap().to_string(), "B(B(nothing, 0.5), 0.5)");
+    assert!(read(100, ().into()).is_ok());
+    let error = read(100, serde_json::json!([null, "x"])).unwrap_err();
+    assert_eq!(error.to_string(), format!("{}.last: \"x\" is no Int64", ".below".repeat(100)));
+}
+
 /// Whether a result can be changed is asked of values, which may be nested deep: this one has to be made again, as the
 /// pullback takes back what the function did to its argument.
 #[test]

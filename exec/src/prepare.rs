@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ircode::primitives::{Compute, Primitive, Scope, foreign_primitive};
 use ircode::{
     BlockNumber, Callee, Constant, Function, HandlerStyle, Head, IRCode, InvokeNode, Module, Name, Operand, Positions,
-    SSAValue, Scalar, Stmt, Type, TypeKind, unqualified, with_element_copies,
+    SSAValue, Scalar, Stmt, Type, TypeKind, exception_fields, with_element_copies,
 };
 
 use crate::builtins::{Runtime, builtin};
@@ -598,20 +598,11 @@ pub(crate) fn foreign_text(args: &[Operand<Positions>]) -> String {
     }
 }
 
-/// A type by the name under which the module declares it, if it does: with or without `Main.` before it it is the same
-/// type.
-pub(crate) fn declared(module: &Module<IRCode>, ty: &Type) -> Option<Type> {
-    match ty {
-        Type::Named(name) => module.type_def(name).map(|def| Type::Named(def.name.clone())),
-        _ => None,
-    }
-}
-
 /// What is fixed about the structs of this type; `None` if it is no struct. A type that the module does not declare is
 /// taken for an immutable struct whose fields have no names.
 pub(crate) fn struct_info(module: &Module<IRCode>, ty: &Type, count: usize) -> Option<Arc<StructInfo>> {
     let info = |mutable: bool, names: Vec<Name>, supertypes: Option<Vec<Type>>| {
-        let ty = declared(module, ty).unwrap_or_else(|| ty.clone());
+        let ty = module.as_declared(ty).unwrap_or_else(|| ty.clone());
         Some(Arc::new(StructInfo { ty, mutable, names, supertypes }))
     };
     match ty {
@@ -627,20 +618,4 @@ pub(crate) fn struct_info(module: &Module<IRCode>, ty: &Type, count: usize) -> O
         },
         _ => None,
     }
-}
-
-/// The names of the fields of Julia's exceptions.
-fn exception_fields(name: &str) -> Vec<Name> {
-    let fields: &[&str] = match unqualified(name) {
-        "ErrorException" | "ArgumentError" | "OverflowError" | "DimensionMismatch" | "AssertionError" => &["msg"],
-        "DomainError" => &["val", "msg"],
-        "BoundsError" => &["a", "i"],
-        "InexactError" => &["func", "T", "val"],
-        "KeyError" => &["key"],
-        "UndefVarError" => &["var"],
-        "TypeError" => &["func", "context", "expected", "got"],
-        "MethodError" => &["f", "args", "world"],
-        _ => &[],
-    };
-    fields.iter().map(|&field| Name::from(field)).collect()
 }

@@ -3,13 +3,11 @@
 
 use ircode::{Constant, IRCode, Module, Scalar, Type, TypeKind, unqualified};
 
-use crate::prepare::declared;
-
 /// The type and the fields of the immutable struct that a constant shows, if the module declares it with such fields.
 /// Julia may leave out the parameters of a type, `Base.OneTo(3)`: then it is the only one that fits.
 pub(crate) fn shown_struct(module: &Module<IRCode>, constant: &Constant) -> Option<(Type, Vec<Constant>)> {
     let (ty, shown) = constant.shown_object()?;
-    if let Some(ty) = declared(module, &ty) {
+    if let Some(ty) = module.as_declared(&ty) {
         let Type::Named(name) = &ty else { return None };
         let fields = fields_of(module, &module.type_def(name)?.kind, &shown)?;
         return Some((ty, fields));
@@ -48,7 +46,7 @@ fn of_type(module: &Module<IRCode>, constant: Constant, ty: &Type) -> Option<Con
         }
         (Constant::Text(_), ty) => {
             let (own, _) = shown_struct(module, &constant)?;
-            (own == declared(module, ty)?).then_some(constant)
+            (own == module.as_declared(ty)?).then_some(constant)
         }
         (Constant::Tuple(elements), Type::Tuple(types)) if elements.len() == types.len() => {
             let elements = elements.iter().zip(types.iter()).map(|(element, ty)| of_type(module, element.clone(), ty));

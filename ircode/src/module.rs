@@ -493,6 +493,25 @@ impl<F> Module<F> {
         self.declared_type(name).or_else(|| (CORE_BOX.name == name).then_some(&*CORE_BOX))
     }
 
+    /// A type by the name under which the module declares it, if it does: with or without `Main.` before it it is the
+    /// same type.
+    ///
+    /// ```
+    /// use ircode::{IRCode, Module, Type, TypeDef};
+    ///
+    /// let mut module: Module<IRCode> = Module::new();
+    /// module.add_type(TypeDef::structure("Point", [("x".into(), Type::FLOAT64)]))?;
+    /// assert_eq!(module.as_declared(&Type::named("Main.Point")), Some(Type::named("Point")));
+    /// assert_eq!(module.as_declared(&Type::named("Other")), None);
+    /// # Ok::<(), ircode::DefinedTwice>(())
+    /// ```
+    pub fn as_declared(&self, ty: &Type) -> Option<Type> {
+        match ty {
+            Type::Named(name) => self.type_def(name).map(|def| Type::Named(def.name.clone())),
+            _ => None,
+        }
+    }
+
     fn declared_type(&self, name: &str) -> Option<&TypeDef> {
         self.types.get(self.type_index(name)?)
     }

@@ -8,7 +8,6 @@ use super::control::{position, symbol, unsupported};
 use super::{Runtime, expected};
 use crate::machine::Fault;
 use crate::object::Kind;
-use crate::prepare::declared;
 use crate::value::{EnumObject, EnumRef, Value, isa};
 
 type Result<T> = std::result::Result<T, Fault>;
@@ -37,7 +36,7 @@ impl Runtime<'_> {
             return Ok(None);
         }
         let fields = self.meter.fields(Kind::Case, payload)?;
-        let ty = declared(self.module, ty).unwrap_or_else(|| ty.clone());
+        let ty = self.module.as_declared(ty).unwrap_or_else(|| ty.clone());
         Ok(Some(Value::Enum(EnumRef(Rc::new(EnumObject { ty, case: case.clone(), fields })))))
     }
 }

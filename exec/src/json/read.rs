@@ -1,10 +1,10 @@
 //! Values from JSON, by their type.
 
-use std::collections::BTreeSet;
-
 use ircode::wording::{counted, with_article};
 use ircode::{IRCode, Module, Name, Scalar, ScalarType, Type, TypeKind};
 use serde_json::{Map, Number, Value as Json};
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 
 use super::write::{CAPTURED, FUNCTION};
 use crate::error::RunErrorKind;
@@ -46,6 +46,11 @@ impl ValueError {
     pub(super) fn inside(self, part: impl std::fmt::Display) -> Self {
         ValueError { place: format!("{part}{}", self.place), message: self.message }
     }
+
+    /// In how many parts within each other it is.
+    fn depth(&self) -> usize {
+        self.place.matches(['.', '[']).count()
+    }
 }
 
 type Result<T> = std::result::Result<T, ValueError>;
@@ -85,8 +90,23 @@ impl Machine<'_> {
     ///
     /// [`ValueError`]: where in the value, what the JSON is there, and what was expected.
     pub fn value_from_json(&self, json: &Json, ty: &Type) -> Result<Value> {
+        Reader { machine: self, of_unions: RefCell::default() }.value(json, ty)
+    }
+}
+
+/// One reading of a value, as far as it has come.
+struct Reader<'r, 'm> {
+    machine: &'r Machine<'m>,
+    /// What came of each list and object of the JSON, by its address, that was read as a member of a union. A member
+    /// that does not fit after all has read what the next one reads again: with unions within unions that would be
+    /// twice the work for each level.
+    of_unions: RefCell<HashMap<(*const Json, Type), Result<Value>>>,
+}
+
+impl Reader<'_, '_> {
+    fn value(&self, json: &Json, ty: &Type) -> Result<Value> {
         match (json, ty) {
-            (_, Type::Union(members)) => self.member_from_json(json, members),
+            (_, Type::Union(members)) => self.member(json, ty, members),
             (Json::Null, Type::Nothing) => Ok(Value::Nothing),
             (Json::Null, ty) if ty.is_unknown() => Ok(Value::Nothing),
             (Json::Bool(value), Type::Scalar(ScalarType::Bool)) => Ok(Value::from(*value)),
@@ -119,45 +139,45 @@ impl Machine<'_> {
                     .into());
                 }
                 let values = elements.iter().zip(types.iter()).enumerate().map(|(at, (json, ty))| {
-                    let value = self.value_from_json(json, ty);
+                    let value = self.value(json, ty);
                     value.map_err(|error| error.inside(format_args!(".{}", at + 1)))
                 });
-                Ok(self.tuple(values.collect::<Result<_>>()?)?)
+                Ok(self.machine.tuple(values.collect::<Result<_>>()?)?)
             }
             (Json::Array(_) | Json::Object(_), Type::NamedTuple(fields)) => {
-                let values = self.fields_from_json(json, ty, fields)?;
-                Ok(self.named_tuple_of(fields, values)?)
+                let values = self.fields(json, ty, fields)?;
+                Ok(self.machine.named_tuple_of(fields, values)?)
             }
-            (Json::Array(_), Type::Array(array)) => self.array_from_json(json, &array.element, array.rank),
+            (Json::Array(_), Type::Array(array)) => self.array(json, &array.element, array.rank),
             (Json::Array(_) | Json::Object(_), Type::Ref(element)) => {
                 let fields = [(Name::from("x"), (**element).clone())];
-                Ok(self.structure(ty, self.fields_from_json(json, ty, &fields)?)?)
+                Ok(self.machine.structure(ty, self.fields(json, ty, &fields)?)?)
             }
-            (json, Type::Closure(_)) => self.closure_from_json(json, ty),
+            (json, Type::Closure(_)) => self.closure(json, ty),
             (Json::Array(elements), ty) if ty.is_unknown() => self.untyped_array(elements),
             (Json::Object(members), ty) if ty.is_unknown() && members.contains_key(FUNCTION) => {
-                self.closure_from_json(json, &Type::Any)
+                self.closure(json, &Type::Any)
             }
             (Json::Object(members), ty) if ty.is_unknown() => {
                 let fields: Vec<(Name, Type)> =
                     members.keys().map(|name| (name.as_str().into(), Type::Untyped)).collect();
-                let values = self.fields_from_json(json, ty, &fields)?;
-                Ok(self.named_tuple(fields.into_iter().map(|(name, _)| name).collect(), values)?)
+                let values = self.fields(json, ty, &fields)?;
+                Ok(self.machine.named_tuple(fields.into_iter().map(|(name, _)| name).collect(), values)?)
             }
-            (_, Type::Named(name)) => match self.module.type_def(name).map(|def| &def.kind) {
+            (_, Type::Named(name)) => match self.machine.module.type_def(name).map(|def| &def.kind) {
                 Some(TypeKind::Struct { fields, .. }) => {
-                    if let Some((class, json)) = of_class(self.module, name, json, fields) {
-                        return self.value_from_json(json, &class);
+                    if let Some((class, json)) = of_class(self.machine.module, name, json, fields) {
+                        return self.value(json, &class);
                     }
-                    Ok(self.structure(ty, self.fields_from_json(json, ty, fields)?)?)
+                    Ok(self.machine.structure(ty, self.fields(json, ty, fields)?)?)
                 }
-                Some(TypeKind::Enum { cases }) => self.case_from_json(json, ty, cases),
+                Some(TypeKind::Enum { cases }) => self.case(json, ty, cases),
                 None if json.is_object() => {
                     Err(format!("an object cannot be {}: the module declares no struct of that name", with_article(ty))
                         .into())
                 }
                 // An abstract type, such as Real: what the JSON is by itself, if that is one.
-                None => match self.value_from_json(json, &Type::Untyped) {
+                None => match self.value(json, &Type::Untyped) {
                     Ok(value) if isa(&value, ty) => Ok(value),
                     _ => Err(format!("{} cannot be {}", kind_of(json), with_article(ty)).into()),
                 },
@@ -168,34 +188,56 @@ impl Machine<'_> {
     }
 
     /// The first member of a union that fits.
-    fn member_from_json(&self, json: &Json, members: &[Type]) -> Result<Value> {
+    fn member(&self, json: &Json, union: &Type, members: &[Type]) -> Result<Value> {
         // Of several number types, the one that the number has by itself.
-        if let (Json::Number(_), Ok(value)) = (json, self.value_from_json(json, &Type::Untyped))
+        if let (Json::Number(_), Ok(value)) = (json, self.value(json, &Type::Untyped))
             && members.contains(&value.type_of())
         {
             return Ok(value);
         }
+        if !json.is_array() && !json.is_object() {
+            return self.first_member(json, members);
+        }
+        let key = (std::ptr::from_ref(json), union.clone());
+        if let Some(known) = self.of_unions.borrow().get(&key) {
+            return known.clone();
+        }
+        let read = self.first_member(json, members);
+        self.of_unions.borrow_mut().insert(key, read.clone());
+        read
+    }
+
+    /// The first of these types that the JSON fits; else what is wrong with each, or if one comes further into the JSON
+    /// than others, with that one, as it was probably meant.
+    fn first_member(&self, json: &Json, members: &[Type]) -> Result<Value> {
         let mut errors = Vec::new();
         for member in members {
-            match self.value_from_json(json, member) {
+            match self.value(json, member) {
                 Ok(value) => return Ok(value),
-                Err(error) => errors.push(error.to_string()),
+                Err(error) => errors.push(error),
             }
         }
-        Err(errors.join("; ").into())
+        let furthest = errors.iter().rev().max_by_key(|error| error.depth());
+        match furthest.filter(|error| error.depth() > 0) {
+            Some(error) => Err(error.clone()),
+            None => {
+                let messages: Vec<String> = errors.into_iter().map(|error| error.message).collect();
+                Err(messages.join("; ").into())
+            }
+        }
     }
 
     /// The values of fields: a list of all in order, or an object by name.
-    fn fields_from_json(&self, json: &Json, ty: &Type, fields: &[(Name, Type)]) -> Result<Vec<Value>> {
+    fn fields(&self, json: &Json, ty: &Type, fields: &[(Name, Type)]) -> Result<Vec<Value>> {
         let members = fields_of(json, ty, fields.iter().map(|(name, _)| name))?;
         let values = members.into_iter().zip(fields).map(|(json, (name, ty))| {
-            let value = self.value_from_json(json, ty);
+            let value = self.value(json, ty);
             value.map_err(|error| error.inside(format_args!(".{name}")))
         });
         values.collect()
     }
 
-    fn case_from_json(&self, json: &Json, ty: &Type, cases: &[(Name, Vec<Type>)]) -> Result<Value> {
+    fn case(&self, json: &Json, ty: &Type, cases: &[(Name, Vec<Type>)]) -> Result<Value> {
         let (name, payload): (&str, &[Json]) = match json {
             Json::String(name) => (name, &[]),
             Json::Object(members) => match members.iter().next() {
@@ -220,13 +262,13 @@ impl Machine<'_> {
             return Err(format!("the payload of {ty}.{case} has {expected} parts, but {given} are given").into());
         }
         let values = payload.iter().zip(types).enumerate().map(|(at, (json, ty))| {
-            let value = self.value_from_json(json, ty);
+            let value = self.value(json, ty);
             value.map_err(|error| error.inside(format_args!(".{case}.{}", at + 1)))
         });
-        Ok(self.enum_case(ty, case, values.collect::<Result<_>>()?)?)
+        Ok(self.machine.enum_case(ty, case, values.collect::<Result<_>>()?)?)
     }
 
-    fn closure_from_json(&self, json: &Json, ty: &Type) -> Result<Value> {
+    fn closure(&self, json: &Json, ty: &Type) -> Result<Value> {
         let expected = || {
             let expected = format!("it is an object such as {{\"{FUNCTION}\": \"f\", \"{CAPTURED}\": [values]}}");
             ValueError::from(format!("{} cannot be {}: {expected}", kind_of(json), with_article(ty)))
@@ -242,9 +284,9 @@ impl Machine<'_> {
             return Err(format!("a closure has no {other}").into());
         }
         let function = Name::from(function.as_str());
-        let types = self.captured_types(&function, captured.len());
+        let types = self.machine.captured_types(&function, captured.len());
         let types = types.ok_or_else(|| {
-            ValueError::from(match self.module.parameters_of_function(&function) {
+            ValueError::from(match self.machine.module.parameters_of_function(&function) {
                 Some(parameters) => format!(
                     "{function} has {} parameters, and cannot capture {} of them",
                     parameters.len(),
@@ -254,10 +296,10 @@ impl Machine<'_> {
             })
         })?;
         let values = captured.iter().zip(types).enumerate().map(|(at, (json, ty))| {
-            let value = self.value_from_json(json, &ty);
+            let value = self.value(json, &ty);
             value.map_err(|error| error.inside(format_args!(".{CAPTURED}[{}]", at + 1)))
         });
-        let closure = self.closure(&function, values.collect::<Result<_>>()?)?;
+        let closure = self.machine.closure(&function, values.collect::<Result<_>>()?)?;
         match isa(&closure, ty) {
             true => Ok(closure),
             false => {
@@ -267,10 +309,10 @@ impl Machine<'_> {
         }
     }
 
-    fn array_from_json(&self, json: &Json, element: &Type, rank: u32) -> Result<Value> {
-        let mut read = |json: &Json, _: usize| self.value_from_json(json, element);
+    fn array(&self, json: &Json, element: &Type, rank: u32) -> Result<Value> {
+        let mut read = |json: &Json, _: usize| self.value(json, element);
         let (dims, values) = elements_of(json, rank as usize, &mut read)?;
-        Ok(self.array(element.clone(), dims, values)?)
+        Ok(self.machine.array(element.clone(), dims, values)?)
     }
 
     /// A vector whose element type is that of its elements: floats if one of them is.
@@ -291,10 +333,10 @@ impl Machine<'_> {
             _ => Type::Any,
         };
         let values = elements.iter().enumerate().map(|(at, json)| {
-            let value = self.value_from_json(json, &element);
+            let value = self.value(json, &element);
             value.map_err(|error| error.inside(format_args!("[{}]", at + 1)))
         });
-        Ok(self.array(element.clone(), vec![elements.len()], values.collect::<Result<_>>()?)?)
+        Ok(self.machine.array(element.clone(), vec![elements.len()], values.collect::<Result<_>>()?)?)
     }
 }
 

@@ -18,7 +18,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module as _, ModuleError, ModuleReloc, default_libcall_names};
 use hashbrown::{HashMap, HashSet};
-use ircode::{Callee, Check, GlobalPart, GlobalValue, Head, IRCode, Module, Positions, Stmt, Type, Violation};
+use ircode::{Callee, Check, Head, IRCode, Module, Positions, Stmt, Type, Violation};
 
 use super::arrays::resized::Resized;
 use super::effort::Effort;
@@ -34,7 +34,6 @@ use super::values::cells::closures_made;
 use super::values::constants::Constants;
 use super::values::globals::Global;
 use crate::limits::Limits;
-use crate::prepare::struct_info;
 use call_graph::{ANY_VALUE, Calls, INTERPRETED, callees_first, enters_a_handler, never_returns};
 use code::Code;
 use lifted::Lifted;
@@ -685,43 +684,19 @@ fn shown(error: CodegenError) -> String {
     }
 }
 
-/// The types, as they are declared, of which objects are made without all of their fields.
+/// The types of which these functions make objects without all of their fields.
 fn incomplete_types(module: &Module<IRCode>, functions: &[usize]) -> HashSet<Type> {
-    let mut found = HashSet::new();
-    for body in functions.iter().filter_map(|&number| module.functions().get(number)).map(|function| &function.body) {
-        for stmt in body.stmts.stmts() {
-            let made = match stmt {
-                Stmt::Expr(expr) if expr.head == Head::New => {
-                    let made = expr.args.split_first();
-                    made.and_then(|(ty, fields)| Some((made_type(module, body, ty)?, fields.len())))
-                }
-                _ => stmt.as_call().and_then(|(_, args)| Some((constructed(module, stmt)?, args.len()))),
-            };
-            if let Some((ty, fields)) = made
-                && let Some(info) = struct_info(module, &ty, fields)
-                && fields < info.names.len()
-            {
-                found.insert(info.ty.clone());
-            }
+    let functions = functions.iter().filter_map(|&number| module.functions().get(number));
+    let statements =
+        functions.flat_map(|function| function.body.stmts.stmts().iter().map(|stmt| (&function.body, stmt)));
+    module.incomplete_types(statements.filter_map(|(body, stmt)| match (stmt, module.called(stmt)) {
+        (Stmt::Expr(expr), _) if expr.head == Head::New => {
+            let (ty, fields) = expr.args.split_first()?;
+            Some((made_type(module, body, ty), fields.len()))
         }
-    }
-    for constant in module.global_constants() {
-        if let GlobalValue::Fields(parts) = constant.value()
-            && parts.contains(&GlobalPart::Undefined)
-            && let Some(info) = struct_info(module, constant.ty(), parts.len())
-        {
-            found.insert(info.ty.clone());
-        }
-    }
-    found
-}
-
-/// The type that a statement calls.
-fn constructed(module: &Module<IRCode>, stmt: &Stmt<Positions>) -> Option<Type> {
-    match module.called(stmt) {
-        Some(Callee::Type(ty)) => Some(ty),
+        (stmt, Some(Callee::Type(ty))) => Some((Some(ty), stmt.as_call()?.1.len())),
         _ => None,
-    }
+    }))
 }
 
 /// The type of what a function returns.

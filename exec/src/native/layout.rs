@@ -16,7 +16,6 @@ use ircode::{IRCode, Module, Name, ScalarType, Type, TypeDef, TypeKind, TypeNest
 use smallvec::SmallVec;
 
 use super::values::cells::Made;
-use crate::prepare::declared;
 use crate::value::may_stand_for;
 
 /// Parts up to this number are held in registers; a value with more is kept in memory, as one pointer.
@@ -342,7 +341,7 @@ impl Layouts {
     }
 
     fn not_known(&mut self, ty: &Type, depth: usize) -> Arc<Layout> {
-        if let Some(declared) = declared(&self.module, ty).filter(|declared| declared != ty) {
+        if let Some(declared) = self.module.as_declared(ty).filter(|declared| declared != ty) {
             return self.of(&declared);
         }
         if let Some(open) = self.open.get(ty) {
@@ -519,7 +518,7 @@ impl Layouts {
 
     /// The type under the name that the module declares.
     pub(crate) fn as_declared(&self, ty: &Type) -> Type {
-        declared(&self.module, ty).unwrap_or_else(|| ty.clone())
+        self.module.as_declared(ty).unwrap_or_else(|| ty.clone())
     }
 
     /// What values of a type are made of.

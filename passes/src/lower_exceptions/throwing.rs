@@ -4,8 +4,7 @@ use bbcode::{BBCode, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::primitives::{Primitive, ResultType, foreign_call};
 use ircode::{
-    CallGraph, Callee, Constant, GlobalPart, GlobalValue, Head, Instruction, Module, Name, Operand, Stmt, Type,
-    TypeKind, method_of, unqualified,
+    CallGraph, Callee, Constant, Head, Instruction, Module, Operand, Stmt, Type, TypeKind, method_of, unqualified,
 };
 
 use super::regions::Regions;
@@ -37,15 +36,15 @@ pub(super) enum Throws {
 pub(super) struct Throwing {
     /// Which functions may be left by an exception, by position.
     leaves: Vec<bool>,
-    /// The structs of which the module makes objects that lack fields.
-    incomplete: HashSet<Name>,
+    /// The types of which the module makes objects that lack fields.
+    incomplete: HashSet<Type>,
 }
 
 impl Throwing {
     pub(super) fn of(module: &Module<BBCode>) -> Throwing {
         let count = module.functions().len();
         let graph = CallGraph::new(module);
-        let mut throwing = Throwing { leaves: vec![false; count], incomplete: incomplete_structs(module) };
+        let mut throwing = Throwing { leaves: vec![false; count], incomplete: incomplete_types(module) };
         for group in graph.bottom_up() {
             // Those that call each other throw if one of them does without the others.
             let throws = group.iter().any(|&position| throwing.leaves(module, position));
@@ -121,44 +120,31 @@ impl Throwing {
     ) -> bool {
         let ("getfield" | "getproperty", [object, field, ..]) = (primitive.name, args) else { return false };
         let ty = bb.operand_type(object);
-        let is_incomplete = matches!(&ty, Type::Named(name) if self.incomplete.contains(name));
+        let is_incomplete = self.incomplete.contains(module.as_declared(&ty).as_ref().unwrap_or(&ty));
         // Bits have some value, whatever it is.
         let is_bits = || field_type(module, &ty, field).is_some_and(|ty| module.is_bits_type(&ty) == Some(true));
         is_incomplete && !is_bits()
     }
 }
 
-/// The structs of which a function makes an object without all of its fields, or that a global constant holds so.
-fn incomplete_structs(module: &Module<BBCode>) -> HashSet<Name> {
-    let mut found = HashSet::new();
-    let mut made = |ty: &Type, given: usize| {
-        if let Type::Named(name) = ty
-            && let Some(TypeKind::Struct { fields, .. }) = module.type_def(name).map(|def| &def.kind)
-            && given < fields.len()
-        {
-            found.insert(name.clone());
+/// The types of which a function makes an object without all of its fields.
+fn incomplete_types(module: &Module<BBCode>) -> HashSet<Type> {
+    let functions = module.functions().iter().map(|function| &function.body);
+    let insts = functions.flat_map(|body| body.all_insts().map(move |(_, inst)| (body, inst)));
+    module.incomplete_types(insts.filter_map(|(body, inst)| match (&inst.stmt, module.called(&inst.stmt)) {
+        (Stmt::Expr(expr), _) if expr.head == Head::New => {
+            let (ty, fields) = expr.args.split_first()?;
+            // Where the type is a value, the object may say it.
+            let of_object = || Some(inst.ty.widened().unwrap_or_else(|| inst.ty.clone())).filter(|ty| !ty.is_unknown());
+            let named = match ty.as_value().and_then(|value| body.inst(value)).map(|inst| &inst.stmt) {
+                Some(Stmt::Value(copied)) => module.named_type(copied),
+                _ => module.named_type(ty),
+            };
+            Some((named.or_else(of_object), fields.len()))
         }
-    };
-    for (_, inst) in module.functions().iter().flat_map(|function| function.body.all_insts()) {
-        match (&inst.stmt, module.called(&inst.stmt)) {
-            (Stmt::Expr(expr), _) if expr.head == Head::New => {
-                if let Some((ty, fields)) = expr.args.split_first() {
-                    // Where the type is a value, the object says it.
-                    made(&module.named_type(ty).unwrap_or_else(|| inst.ty.clone()), fields.len());
-                }
-            }
-            (stmt, Some(Callee::Type(ty))) => made(&ty, stmt.as_call().map_or(0, |(_, args)| args.len())),
-            _ => {}
-        }
-    }
-    for constant in module.global_constants() {
-        if let GlobalValue::Fields(parts) = constant.value()
-            && parts.contains(&GlobalPart::Undefined)
-        {
-            made(constant.ty(), 0);
-        }
-    }
-    found
+        (stmt, Some(Callee::Type(ty))) => Some((Some(ty), stmt.as_call()?.1.len())),
+        _ => None,
+    }))
 }
 
 /// Whether the function at this position throws an exception again.
