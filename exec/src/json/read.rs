@@ -4,7 +4,7 @@ use ircode::wording::{counted, with_article};
 use ircode::{IRCode, Module, Name, Scalar, ScalarType, Type, TypeKind};
 use serde_json::{Map, Number, Value as Json};
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::write::{CAPTURED, FUNCTION};
 use crate::error::RunErrorKind;
@@ -94,13 +94,16 @@ impl Machine<'_> {
     }
 }
 
+/// A union, and what came of reading some JSON as a value of it.
+type OfUnion = (Type, Result<Value>);
+
 /// One reading of a value, as far as it has come.
 struct Reader<'r, 'm> {
     machine: &'r Machine<'m>,
-    /// What came of each list and object of the JSON, by its address, that was read as a member of a union. A member
+    /// By the address of a list or an object of the JSON, the unions that it was read as, with what came of it. A member
     /// that does not fit after all has read what the next one reads again: with unions within unions that would be
     /// twice the work for each level.
-    of_unions: RefCell<HashMap<(*const Json, Type), Result<Value>>>,
+    of_unions: RefCell<BTreeMap<*const Json, Vec<OfUnion>>>,
 }
 
 impl Reader<'_, '_> {
@@ -198,12 +201,14 @@ impl Reader<'_, '_> {
         if !json.is_array() && !json.is_object() {
             return self.first_member(json, members);
         }
-        let key = (std::ptr::from_ref(json), union.clone());
-        if let Some(known) = self.of_unions.borrow().get(&key) {
-            return known.clone();
+        let address = std::ptr::from_ref(json);
+        if let Some(known) = self.of_unions.borrow().get(&address)
+            && let Some((_, read)) = known.iter().find(|(ty, _)| ty == union)
+        {
+            return read.clone();
         }
         let read = self.first_member(json, members);
-        self.of_unions.borrow_mut().insert(key, read.clone());
+        self.of_unions.borrow_mut().entry(address).or_default().push((union.clone(), read.clone()));
         read
     }
 
