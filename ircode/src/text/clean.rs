@@ -35,6 +35,7 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     let text = if escaped { Cow::Owned(unescaped(&text)) } else { text };
     let text = page::logged(&text).map_or(text, Cow::Owned);
     let text = if text.lines().any(is_annotated) { Cow::Owned(without_annotations(&text)) } else { text };
+    let text = page::in_block_comments(&text).map_or(text, Cow::Owned);
     let text = match irtools::as_listings(&text) {
         Cow::Owned(listings) => Cow::Owned(listings),
         Cow::Borrowed(_) => text,

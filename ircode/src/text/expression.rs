@@ -686,7 +686,9 @@ impl<'a> Cursor<'a> {
             }
             ("", "typeof") => {
                 self.at = start;
-                if let Some(ty) = self.function_type(scope) {
+                // Of a value it would be a statement of its own.
+                let is_function = |name: &str| is_identifier(name) && !name.starts_with('_');
+                if let Some(ty) = self.function_type(scope, is_function) {
                     return Ok(Operand::Constant(Constant::of_type(ty)));
                 }
             }

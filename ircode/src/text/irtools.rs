@@ -53,6 +53,16 @@ pub(super) fn starts_block(line: &str) -> bool {
     block_header(line).is_some()
 }
 
+/// Whether a line starts the first block of such a listing, and says which arguments there are.
+pub(super) fn starts_listing(line: &str) -> bool {
+    block_header(line.trim()).is_some_and(|header| header.number == 1 && !header.parameters.is_empty())
+}
+
+/// Whether a line can be one of such a listing.
+pub(super) fn is_part_of_listing(line: &str) -> bool {
+    block_header(line.trim()).is_some() || Line::of(line.trim()).is_some()
+}
+
 /// `2: (%4, %5 :: Int64)`.
 struct BlockHeader<'t> {
     number: usize,

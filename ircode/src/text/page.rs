@@ -8,6 +8,7 @@ use super::declaration::starts_declaration;
 use super::decoration::{Decoration, decoration, variable};
 use super::expression::Cursor;
 use super::gutter::{Gutter, gutter};
+use super::irtools;
 
 /// A text in which all that is seen to be no part of a listing is a comment, and what marks a listing as a comment or a
 /// quotation of something else is gone. Lines stay lines.
@@ -18,7 +19,6 @@ pub(super) fn listings(text: &str) -> Cow<'_, str> {
         opened_before,
         closed_behind,
         fenced,
-        in_block_comments,
         behind_prefix,
         behind_prompts,
         without_menus,
@@ -146,40 +146,85 @@ fn fenced(text: &str) -> Option<String> {
     })
 }
 
-/// What stands in comments of several lines that have a listing: if there is one nowhere else, nothing else is read.
-fn in_block_comments(text: &str) -> Option<String> {
-    if !text.contains("\n=#") && !text.contains("=#\n") {
+/// What stands in comments of several lines that have a listing: if there is one nowhere else, nothing else is read. The
+/// comment may open on the first line of the listing, and close on the last. What is printed behind the place of a
+/// macro, `#= REPL[2]:1 =# @code_typed(f(1)) = CodeInfo(`, is in no comment.
+pub(super) fn in_block_comments(text: &str) -> Option<String> {
+    if !text.contains("#=") || !text.contains("=#") {
         return None;
     }
-    // For each line, the comment that it is in, if not at the edge of one.
-    let mut inside: Vec<Option<usize>> = Vec::new();
+    let (lines, has_listing) = commented(text)?;
+    let starts = |line: &str| starts_block(line) || irtools::starts_listing(line);
+    let reads_outside = !has_listing.contains(&true)
+        || lines.iter().any(|line| matches!(line.place, Place::Outside) && starts(line.shown));
+    let mut out = String::with_capacity(text.len());
+    for (line, whole) in lines.into_iter().zip(text.split_inclusive('\n')) {
+        let is_read = match line.place {
+            Place::Inside(comment) => has_listing.get(comment) == Some(&true),
+            Place::Edge => false,
+            Place::Outside => reads_outside,
+        };
+        let shown = if is_read { line.shown } else { whole.trim_end_matches(['\r', '\n']) };
+        out.extend([if is_read || shown.trim().is_empty() { "" } else { "#" }, shown]);
+        out.extend(whole.ends_with('\n').then_some('\n'));
+    }
+    Some(out)
+}
+
+/// A line of a text with comments of several lines.
+struct Commented<'t> {
+    /// It without what opens or closes a comment.
+    shown: &'t str,
+    place: Place,
+}
+
+enum Place {
+    Outside,
+    /// In the comment of this number.
+    Inside(usize),
+    /// Where a comment opens or closes, with nothing of a listing beside it.
+    Edge,
+}
+
+/// The lines of a text, and for each of its comments whether it has a listing; `None` if there is none of several lines,
+/// or one that does not end.
+fn commented(text: &str) -> Option<(Vec<Commented<'_>>, Vec<bool>)> {
+    let mut lines = Vec::new();
     let mut has_listing: Vec<bool> = Vec::new();
-    let mut edge: Vec<bool> = Vec::new();
-    let mut is_open = false;
-    for line in text.lines().map(str::trim) {
-        let (opens, closes) = (!is_open && line.starts_with("#="), line.ends_with("=#"));
-        if opens {
-            has_listing.push(false);
+    let (mut is_open, mut of_irtools, mut shows_macro) = (false, false, false);
+    for line in text.lines() {
+        let opened = line.trim().strip_prefix("#=").filter(|_| !is_open);
+        if let Some((_, behind)) = opened.and_then(|opened| opened.split_once("=#"))
+            && !behind.trim().is_empty()
+        {
+            let prints = behind.trim_end().ends_with("CodeInfo(");
+            shows_macro |= prints;
+            lines.push(Commented { shown: if prints { behind.trim_start() } else { line }, place: Place::Outside });
+            continue;
         }
-        is_open = (is_open || opens) && !closes;
-        let within = is_open && !opens;
-        if let Some(has_listing) = has_listing.last_mut().filter(|_| within) {
-            *has_listing |= starts_block(line);
-        }
-        inside.push(within.then(|| has_listing.len() - 1));
-        edge.push(opens || closes);
+        let opens = opened.is_some();
+        has_listing.extend(opens.then_some(false));
+        let closed = line.trim_end().strip_suffix("=#").filter(|_| is_open || opens);
+        let Some(found) = has_listing.last_mut().filter(|_| is_open || opens) else {
+            lines.push(Commented { shown: line, place: Place::Outside });
+            continue;
+        };
+        is_open = closed.is_none();
+        let shown = match (opened, closed) {
+            (Some(opened), None) => opened.trim_start(),
+            (None, Some(closed)) => closed.trim_end(),
+            // One that is closed at once.
+            (Some(_), Some(_)) => "",
+            (None, None) => line,
+        };
+        of_irtools = !opens && of_irtools || irtools::starts_listing(shown);
+        *found |= of_irtools || starts_block(shown);
+        let is_read = is_part_of_listing(shown) || of_irtools && irtools::is_part_of_listing(shown);
+        let is_edge = (opens || closed.is_some()) && !is_read;
+        lines
+            .push(Commented { shown, place: if is_edge { Place::Edge } else { Place::Inside(has_listing.len() - 1) } });
     }
-    if is_open || has_listing.is_empty() {
-        return None;
-    }
-    let outside = text.lines().zip(&inside).any(|(line, inside)| inside.is_none() && starts_block(line));
-    let reads_outside = outside || !has_listing.contains(&true);
-    let mut lines = inside.into_iter().zip(edge);
-    Some(with_comments(text, |_| match lines.next() {
-        Some((Some(comment), _)) => has_listing.get(comment) == Some(&true),
-        Some((None, edge)) => reads_outside && !edge,
-        None => true,
-    }))
+    (!is_open && (shows_macro || !has_listing.is_empty())).then_some((lines, has_listing))
 }
 
 /// How other programs mark comments and quotations.
@@ -288,7 +333,7 @@ pub(super) fn is_part_of_listing(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::listings;
+    use super::{in_block_comments, listings};
     use crate::{parse_function, parse_module};
 
     #[test]
@@ -336,9 +381,39 @@ mod tests {
     #[test]
     fn of_comments_of_several_lines_those_with_a_listing_are_read() {
         let text = "f(x) = x\n#=\nWords.\n=#\n#=\n1 ─      return _2\n=#\n";
-        assert_eq!(listings(text), "#f(x) = x\n##=\n#Words.\n#=#\n##=\n1 ─      return _2\n#=#\n");
+        let read = |text: &str| in_block_comments(text).unwrap();
+        assert_eq!(read(text), "#f(x) = x\n##=\n#Words.\n#=#\n##=\n1 ─      return _2\n#=#\n");
         let text = "#= Words.\nMore. =#\n1 ─      return _2\n";
-        assert_eq!(listings(text), "##= Words.\n#More. =#\n1 ─      return _2\n");
+        assert_eq!(read(text), "##= Words.\n#More. =#\n1 ─      return _2\n");
+    }
+
+    /// Also where the comment opens or closes on a line of the listing.
+    #[test]
+    fn a_comment_is_as_good_as_what_is_in_it() {
+        for code in [
+            "CodeInfo(\n1 ─ %1 = Main.f(x)::Int64\n└──      return %1\n) => Int64",
+            "CodeInfo(\n1 ─ %1 = x + 1\n└──      return %1\n)",
+            "1 ─ %1 = Base.mul_int(_2, _2)::Int64\n│        Main.foo!(%1)::Any\n└──      return %1\n2 ─      return 7",
+            "1: (%1, %2)\n  %3 = %2 * %2\n  br 3 unless %3\n2:\n  return %3\n3:\n  return %2",
+        ] {
+            let plain = parse_function(code).unwrap();
+            for (before, after) in
+                [("#=\n", "\n=#\n"), ("#= ", "\n=#"), ("#=\n", " =#\n"), ("#= ", " =#"), ("#=", "=#\n")]
+            {
+                for program in ["", "f(x) = x\n", "#= Words.\nMore words. =#\n"] {
+                    let text = format!("{program}{before}{code}{after}");
+                    assert_eq!(parse_function(&text).as_ref(), Ok(&plain), "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_macro_prints_is_read_behind_its_place() {
+        let code = "CodeInfo(\n1 ─ %1 = Main.f(x)::Int64\n└──      return %1\n) => Int64\n";
+        let printed = format!("#= REPL[2]:1 =# @code_typed(f(1)) = {code}");
+        assert_eq!(parse_function(&printed), parse_function(code));
+        assert_eq!(parse_module(&printed.repeat(2)).unwrap().module.functions().len(), 2);
     }
 
     #[test]

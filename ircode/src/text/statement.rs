@@ -434,7 +434,7 @@ impl<'a> Cursor<'a> {
             return Ok(Stmt::call(Operand::global("", "*"), [coefficient, name]));
         } else if let Some(literal) = self.typed_literal(scope, context) {
             return self.infix(scope, context, literal);
-        } else if let Some(ty) = self.function_type(scope) {
+        } else if let Some(ty) = self.function_type(scope, |_| false) {
             return Ok(Stmt::Value(Operand::Constant(Constant::of_type(ty))));
         } else if let Some(callee) = self.called_global() {
             self.expect("(")?;
@@ -507,12 +507,13 @@ impl<'a> Cursor<'a> {
         None
     }
 
-    /// `typeof(sin)`, the type of a function that is no argument: a constant, as calls name the module of `typeof`.
-    pub(super) fn function_type(&mut self, scope: &Scope) -> Option<Type> {
+    /// `typeof(sin)`, the type of a function: a constant, as calls name the module of `typeof`. `is_function` says which
+    /// names without a module are taken for those of functions where the listing has no such argument.
+    pub(super) fn function_type(&mut self, scope: &Scope, is_function: impl Fn(&str) -> bool) -> Option<Type> {
         let inside = self.rest().strip_prefix("typeof(")?;
         let name = inside.get(..inside.find(')')?)?;
-        let known = name.contains('.') || crate::primitives::lookup(name).is_some();
-        if !known || scope.parameters.contains_key(name) {
+        let named = name.contains('.') || crate::primitives::lookup(name).is_some() || is_function(name);
+        if !named || scope.parameters.contains_key(name) {
             return None;
         }
         let text = self.rest().get(.."typeof(".len() + name.len() + 1)?;

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use super::around::has_header;
 use super::balanced::is_balanced;
 use super::page::{is_part_of_listing, margin};
+use crate::constant::is_identifier_part;
+use crate::types::Type;
 
 /// Pages are at least so wide, in characters.
 const LEAST_WIDTH: usize = 40;
@@ -30,8 +32,9 @@ pub(super) fn unbroken(text: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(text.len());
     // Whether the next line goes on with this one, and how many lines are left out so far.
     let (mut goes_on, mut left_out) = (false, 0);
+    let mut below = text.lines().skip(1);
     for line in text.lines() {
-        let continues = goes_on && goes_on_below(line);
+        let (next, continues) = (below.next(), goes_on && goes_on_below(line));
         if continues {
             left_out += 1;
         } else {
@@ -42,7 +45,9 @@ pub(super) fn unbroken(text: &str) -> Cow<'_, str> {
             }
         }
         out.push_str(line);
-        goes_on = broken(line) && (continues || margin(line).is_some() && (many || is_unfinished(line)));
+        let is_half =
+            || is_unfinished(line) || next.is_some_and(|next| is_cut_in_type(line, next, below.clone().next()));
+        goes_on = broken(line) && (continues || margin(line).is_some() && (many || is_half()));
     }
     out.extend(std::iter::repeat_n('\n', left_out + 1));
     Cow::Owned(out)
@@ -158,7 +163,18 @@ fn is_unfinished(line: &str) -> bool {
             brackets[kind] = brackets[kind].saturating_sub(1);
         }
     }
-    line.ends_with([':', ',']) || brackets != [0; 3]
+    line.ends_with([':', ',', '.']) || brackets != [0; 3]
+}
+
+/// Whether a line ends in the middle of the name of a type, of which the rest stands alone between it and another line
+/// of the listing.
+fn is_cut_in_type(line: &str, next: &str, after: Option<&str>) -> bool {
+    let of_type = |c: char| is_identifier_part(c) || matches!(c, '.' | '{' | '}' | ',' | ':' | '<');
+    // What is a whole type already is followed by something else.
+    let may_be_cut = |ty: &str| !ty.is_empty() && ty.chars().all(of_type) && matches!(Type::parse(ty), Type::Named(_));
+    let ends_in_type = line.rsplit_once("::").is_some_and(|(_, ty)| may_be_cut(ty));
+    let is_rest = next.starts_with(is_identifier_part) && next.chars().all(of_type);
+    ends_in_type && is_rest && after.is_some_and(|after| margin(after).is_some())
 }
 
 /// Whether a line ends a listing, and is no end of a statement.
@@ -244,6 +260,23 @@ CodeInfo(
         let cleaned = parsed.cleaned.unwrap();
         assert_eq!(&cleaned[second.clone()], "%2 = (Main.f)(%1)::Any");
         assert_eq!(cleaned[..second.start].lines().count(), 5);
+    }
+
+    /// Also where that is the only line that is too long.
+    #[test]
+    fn the_name_of_a_type_may_go_on_below() {
+        let text = |ty: &str| {
+            format!(
+                "CodeInfo(\n1 ─ %1 = (Base.getfield)(x, :real)::Float64\n│   %2 = %new(Main.WeaveSandBox0.Mine, %1, %1)::{ty}\n└──      return %2\n) => Any\n"
+            )
+        };
+        for (broken, whole) in [
+            ("Main.WeaveSandBox0.MyC\nomplex", "Main.WeaveSandBox0.MyComplex"),
+            ("Main.WeaveSandBox0.\nMyComplex", "Main.WeaveSandBox0.MyComplex"),
+            ("Main.WeaveSandBox0.My_some\nthing{Float64}", "Main.WeaveSandBox0.My_something{Float64}"),
+        ] {
+            assert_eq!(parse_function(&text(broken)).unwrap(), parse_function(&text(whole)).unwrap());
+        }
     }
 
     #[test]
