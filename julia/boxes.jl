@@ -107,6 +107,27 @@ end
 statements_of_boxes(ir) = findall(==(Core.Box), columns(ir).types)
 
 """
+Notes the fields of closures that hold the boxes which a function makes, where it was not known which closures these are: what else they hold depends on what is in the box, or on what
+another one of them gives. It may be carried by a loop, so that it follows only from types that are assumed, and these hold only if it is known what is in the box.
+"""
+function note_holders!(ir, mi::Core.MethodInstance, boxes::Boxes)
+    rows = columns(ir)
+    for i in statements_of_boxes(ir)
+        makes_box(rows.stmts[i]) && haskey(boxes.types, (mi, i)) || continue
+        add_holders!(boxes, (mi, i), something(holders_of(ir, rows, i, true), ()))
+    end
+end
+
+"Adds fields to those that hold a box; whether some of them are new."
+function add_holders!(boxes::Boxes, from, holders)
+    new = filter(place -> !haskey(boxes.types, place) && !(place in get(boxes.holders, from, ())), collect(holders))
+    isempty(new) && return false
+    union!(get!(() -> Set{Place}(), boxes.holders, from), new)
+    boxes.found[] = boxes.wrong[] = true
+    return true
+end
+
+"""
 Forgets what was taken for granted of boxes in which the code puts something else, and expects what it has turned out to put there. Statements had other `numbers` when it was
 taken for granted.
 """
@@ -121,13 +142,8 @@ function check_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes, numbers::Dict{I
         if ty !== nothing && holders === nothing
             foreach(place -> forget!(boxes, place), places)
             continue
-        elseif ty !== nothing && is_own
-            new = filter(place -> !haskey(boxes.types, place) && !(place in get(boxes.holders, from, ())), holders)
-            if !isempty(new)
-                union!(get!(() -> Set{Place}(), boxes.holders, from), new)
-                boxes.found[] = boxes.wrong[] = true
-                continue
-            end
+        elseif ty !== nothing && is_own && add_holders!(boxes, from, holders)
+            continue
         end
         if ty === nothing
             # What the function itself puts in may follow from what a closure does: `m, s = stats(x)`, where `stats` has an `m`, too.

@@ -168,7 +168,9 @@ function exported_code(mi::Core.MethodInstance, instances::Instances)
         leave_dead_ways_out!(ir)
         type_boxes!(ir, mi, boxes)
     end
-    sharpen_calls!(ir, instances)
+    note() = boxes === nothing || note_holders!(ir, mi, boxes)
+    sharpen_calls!(ir, instances, note)
+    note()
     # What follows may give statements other numbers.
     numbers = statements_of_boxes(ir)
     ir = narrowed(ir, instances)

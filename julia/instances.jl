@@ -38,9 +38,9 @@ Instances(boxes::Union{Nothing,Boxes} = Boxes(), fields::Fields = Fields()) =
 """
 Lets calls invoke the instances for the types of their arguments, and finds the types that follow. What a loop carries may be of the types that it starts with: that is
 assumed, and holds if what follows from it says so of every turn. A few other types that come to it are assumed, too, as in sums that start with the integer 0, or where a tuple of
-several layers is gone through.
+several layers is gone through. Where it does not hold, `refuted` sees what would follow from it before it is taken back.
 """
-function sharpen_calls!(ir, instances::Instances)
+function sharpen_calls!(ir, instances::Instances, refuted = () -> nothing)
     rows = columns(ir)
     sharpen_once!(ir, rows, instances)
     refused, wider = Set{Int}(), Dict{Int,Any}()
@@ -55,6 +55,7 @@ function sharpen_calls!(ir, instances::Instances)
         impossible, live = impossible_values(ir, rows, instances), live_blocks(ir, rows)
         incoming = [Union{incoming_type(ir, rows, rows.stmts[i], impossible, live),ty} for (i, ty) in assumed]
         all(is <: ty for ((_, ty), is) in zip(assumed, incoming)) && continue
+        refuted()
         for ((i, ty), is) in zip(assumed, incoming)
             is <: ty && continue
             is_one_of_few_types(is) ? (wider[i] = is) : push!(refused, i)

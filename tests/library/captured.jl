@@ -228,3 +228,20 @@ function points_of_the_type_of_others(x)
     return made[1].x * made[2].y
 end
 @case("captured_for_its_type", x -> points_of_the_type_of_others(x), v)
+
+# Variables that a loop carries beside them: which closure it is depends on these, and what they are on what it gives.
+two_states(y) = (m = 0.3; P = 0.5; for v in y; L = 2P; X = map(i -> m + L * i, 1:2); m = m + X[1] * v; P = P + X[2]; end; m * P)
+@case("captured_beside_what_a_loop_carries", x -> two_states(x), v)
+step_by_function(y) = (m = 0.3; P = 0.5; for v in y; L = exp(P); g(i) = m + L * i; m = m + 0.1 * g(1) * v; P = P - 0.1 * g(2); end; m)
+@case("captured_by_a_function_in_a_loop", x -> step_by_function(x), v)
+@case("captured_matrix_beside_a_vector", y -> (m = [0.5, 0.3]; P = [1.0 0.2; 0.2 1.0]; for v in y; L = P * P; X = [m + L[:, i] * v for i in 1:2]; m = m + X[1] / 9; P = P + X[1] * X[2]' / 9; end; sum(m)), v)
+function stepped(u)
+    for _ in 1:2
+        n = length(u)
+        s = [u[i] * u[n] for i in 1:n]
+        F = [u[i] + s[i] for i in 1:n]
+        u = u + F
+    end
+    sum(u)
+end
+@case("captured_in_one_comprehension_after_another", u -> stepped(u), v)

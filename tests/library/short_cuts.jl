@@ -73,3 +73,7 @@ arctangent(A::Matrix{BigFloat}) = sum((-1)^k * A^(2k + 1) / (2k + 1) for k in 0:
 @case("hyperbolic_functions_of_matrices", A -> hyperbolic(A) + hyperbolic(A + A'), A / 4)
 @case("roots_of_triangular_matrices", A -> mixed(root(A)) + mixed(real.(logarithm(A))), T)
 @case("arctangent_of_symmetric", A -> mixed(arctangent(of_any_type(A))) + mixed(arctangent(A)), one_of_three / 2)
+
+# Inverses of complex numbers, in which Julia scales by powers of two: what is made of them depends on their bits no more than they do.
+@case("complex_inverse_to_a_power", (x, k) -> parts(inv(complex(x, 0.3))^k) + parts((complex(x, 0.3)^-1)^(1 - k)), 0.7, 2)
+@case("complex_inverses_collected", x -> parts(prod([inv(complex(x, k)) for k in 1:3])) + sum(real(inv(complex(x, 0.3))^k) for k in 0:2), 0.7)

@@ -97,25 +97,34 @@ pub(crate) fn is_pointer(ty: &Type) -> bool {
     matches!(ty, Type::Named(name) if name.starts_with("Ptr{") || name == "Ptr")
 }
 
+/// At most so many types inside of one are looked at: what has more may hold integers.
+const MOST_TYPES: usize = 64;
+
 /// Whether values of a type may be integers, or hold some.
-pub(crate) fn may_hold_integers(ty: &Type) -> bool {
-    match ty {
-        Type::Scalar(scalar) => scalar.is_integer(),
-        Type::Union(members) => members.iter().any(may_hold_integers),
-        Type::Array(array) => may_hold_integers(&array.element),
-        Type::Ref(of) | Type::Memory(of) | Type::MemoryRef(of) | Type::Stack(of) | Type::Slot(of) => {
-            may_hold_integers(of)
+pub(crate) fn may_hold_integers<F>(module: &Module<F>, ty: &Type) -> bool {
+    let mut work = vec![ty];
+    for _ in 0..MOST_TYPES {
+        let Some(ty) = work.pop() else { return false };
+        match ty {
+            Type::Scalar(scalar) if scalar.is_integer() => return true,
+            Type::Scalar(_) => {}
+            Type::Union(types) | Type::Tuple(types) => work.extend(types.iter()),
+            Type::NamedTuple(fields) => work.extend(fields.iter().map(|(_, ty)| ty)),
+            Type::Array(array) => work.push(&array.element),
+            Type::Ref(of) | Type::Memory(of) | Type::MemoryRef(of) | Type::Stack(of) | Type::Slot(of) => work.push(of),
+            Type::Bottom | Type::Nothing | Type::String | Type::Symbol | Type::TypeOf(_) | Type::Function(_) => {}
+            ty if is_pointer(ty) => {}
+            // Of a class there may be objects with more fields.
+            Type::Named(name) if module.class(name).is_none() => match module.struct_fields(ty) {
+                Some(fields) => work.extend(fields.into_iter().map(|(_, ty)| ty)),
+                None => return true,
+            },
+            Type::Untyped | Type::Any | Type::Closure(_) | Type::DifferentiableFunction(_) | Type::Named(_) => {
+                return true;
+            }
         }
-        Type::Bottom | Type::Nothing | Type::String | Type::Symbol | Type::TypeOf(_) | Type::Function(_) => false,
-        ty if is_pointer(ty) => false,
-        Type::Untyped
-        | Type::Any
-        | Type::Tuple(_)
-        | Type::NamedTuple(_)
-        | Type::Closure(_)
-        | Type::DifferentiableFunction(_)
-        | Type::Named(_) => true,
     }
+    true
 }
 
 #[cfg(test)]
@@ -155,5 +164,25 @@ mod tests {
         }
         let (module, ir) = parsed("│   %2 = Base.lshr_int(%1, 52)::Int64");
         assert!(loses_bits(&module, &ir.stmts.stmts()[1], &Type::INT64));
+    }
+
+    /// Complex numbers hold none, nor do arrays of them: what is made of the bits of a float is made whole in them.
+    #[test]
+    fn structs_of_floats_hold_no_integers() {
+        let text = "struct Complex{Float64}\n    re::Float64\n    im::Float64\nend\n\nstruct Counted\n    at::Complex{Float64}\n    count::Int64\nend\n";
+        let module = parse_module(text).unwrap().module;
+        for (ty, expected) in [
+            ("Complex{Float64}", false),
+            ("Matrix{Complex{Float64}}", false),
+            ("Tuple{Float64, Complex{Float64}}", false),
+            ("Union{Nothing, Complex{Float64}}", false),
+            ("Counted", true),
+            ("Vector{Counted}", true),
+            ("Tuple{Float64, Int64}", true),
+            ("Other", true),
+            ("Any", true),
+        ] {
+            assert_eq!(may_hold_integers(&module, &Type::parse(ty)), expected, "{ty}");
+        }
     }
 }

@@ -266,7 +266,7 @@ impl Activity {
         inputs(stmt, operation, &mut |operand| {
             joined = join(joined, self.state(operand));
             // Of what a class holds only what an object of this type may hold.
-            bits |= self.holds_bits(operand) && may_hold_integers(&subject.ir.operand_type(operand));
+            bits |= self.holds_bits(operand) && may_hold_integers(subject.module, &subject.ir.operand_type(operand));
         });
         let kind = self.kind(&result);
         let mut found: Vec<Found> = Vec::new();
@@ -333,8 +333,9 @@ impl Activity {
             _ => joined,
         };
         // What was thrown may hold anything.
-        let holds_bits =
-            (gives_bits || is_exception(operation)) && may_hold_integers(ty) && !loses_bits(subject.module, stmt, ty);
+        let holds_bits = (gives_bits || is_exception(operation))
+            && may_hold_integers(subject.module, ty)
+            && !loses_bits(subject.module, stmt, ty);
         if let Some(class) = own {
             found.push(Found { class, state, bits: holds_bits });
         }
@@ -381,7 +382,7 @@ impl Activity {
                     false => bits && self.holds_objects(operand),
                 };
                 if is_looked_at
-                    && may_hold_integers(&ty)
+                    && may_hold_integers(subject.module, &ty)
                     && let Some(&class) = self.cell(operand).and_then(|cell| self.class.get(cell))
                 {
                     found.push(Found { class, state: State::None, bits: true });

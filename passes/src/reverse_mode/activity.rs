@@ -483,7 +483,7 @@ impl<'a> Analysis<'a> {
     /// What of something hidden a value of this type may hold.
     fn held_as(&self, hidden: Hidden, ty: &Type) -> Hidden {
         Hidden {
-            bits: hidden.bits && may_hold_integers(ty),
+            bits: hidden.bits && may_hold_integers(self.subject.module, ty),
             in_exception: hidden.in_exception && self.may_be_exception(ty),
         }
     }
@@ -499,7 +499,7 @@ impl<'a> Analysis<'a> {
         };
         let varies = inputs.derivative != Derivative::Zero;
         let mut hidden = self.held_as(inputs.hidden, &inst.ty);
-        hidden.bits |= bitcast && varies && may_hold_integers(&inst.ty);
+        hidden.bits |= bitcast && varies && may_hold_integers(self.subject.module, &inst.ty);
         hidden.bits &= !loses_bits(self.subject.module, &inst.stmt, &inst.ty);
         hidden.in_exception |= varies && self.is_exception(&inst.ty);
         Dependence::of_hidden(hidden)

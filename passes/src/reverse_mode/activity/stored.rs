@@ -53,7 +53,7 @@ impl Analysis<'_> {
                     let objects = args.iter().filter(|_| summary.writes).chain([&result]);
                     let may_hold = |object: &&Operand<Ids>| {
                         let known = inputs.hidden.bits || self.tangent(object).shadow().is_none();
-                        known && may_hold_integers(&self.subject.bb.operand_type(object))
+                        known && may_hold_integers(self.subject.module, &self.subject.bb.operand_type(object))
                     };
                     let classes = objects.filter(may_hold).filter_map(|object| self.objects.class(object));
                     stored.extend(classes.map(|class| (class, Dependence::BITS)));
@@ -132,7 +132,7 @@ impl Analysis<'_> {
         let writes =
             self.subject.module.primitive_call(&inst.stmt).is_none_or(|(primitive, _)| primitive.effects.writes);
         let mut add = |operand: &Operand<Ids>| {
-            if may_hold_integers(&bb.operand_type(operand)) {
+            if may_hold_integers(self.subject.module, &bb.operand_type(operand)) {
                 classes.extend(self.objects.class(operand));
             }
         };
