@@ -6,6 +6,7 @@
 
 use bbkit::exec::{Limits, Machine, Value};
 use bbkit::ircode::Type;
+use bbkit::{Engine, RunOptions};
 use kit::native::{Verdict, native_agrees, vector, verified};
 
 fn verdict(text: &str, args: &dyn Fn(&Machine<'_>) -> Vec<Value>) -> Verdict {
@@ -116,4 +117,74 @@ end
     }
     // Another number of dimensions is an error of both.
     assert_eq!(verdict(&text("w", "3, 1", "1"), &args), Verdict::Same);
+}
+
+/// Elements that come and go at the start of a vector, in the middle and at the end: as many as there are, none, and more
+/// than there are; at places that there are not, which is an error of both.
+#[test]
+fn vectors_grow_and_shrink_anywhere() {
+    let text = |primitive: &str, types: &str, operands: &str| {
+        format!(
+            "
+function f(v::Vector{{Float64}}, at::Int64, count::Int64)::Float64
+1 ─      $(Expr(:foreigncall, :(:{primitive}), Nothing, svec(Any, {types}), 0, :(:ccall), :(_2), {operands}))::Nothing
+│   %2 = Base.arraylen(v)::Int64
+│   %3 = Base.arrayref(true, v, %2)::Float64
+│   %4 = Base.arrayref(true, v, 1)::Float64
+│        Base.arrayset(true, v, 7.0, %2)::Vector{{Float64}}
+│   %6 = Base.sub_float(%3, %4)::Float64
+└──      return %6
+end
+"
+        )
+    };
+    for (primitive, types, operands) in [
+        ("jl_array_grow_beg", "UInt64", ":(_4)"),
+        ("jl_array_grow_end", "UInt64", ":(_4)"),
+        ("jl_array_grow_at", "Int64, UInt64", ":(_3), :(_4)"),
+        ("jl_array_del_beg", "UInt64", ":(_4)"),
+        ("jl_array_del_end", "UInt64", ":(_4)"),
+        ("jl_array_del_at", "Int64, UInt64", ":(_3), :(_4)"),
+    ] {
+        for (at, count) in (-1..=4_i64).flat_map(|at| (-1..=4_i64).map(move |count| (at, count))) {
+            let args = |machine: &Machine<'_>| vec![vector(machine, &[1.0, 2.0, 4.0]), at.into(), count.into()];
+            let found = verdict(&text(primitive, types, operands), &args);
+            assert_eq!(found, Verdict::Same, "{primitive} {at} {count}");
+        }
+    }
+}
+
+/// A vector that becomes longer at its start or in the middle is not given new memory for each element: twenty thousand
+/// take 160 kB.
+#[test]
+fn growing_takes_no_more_memory_than_twice_what_is_there() {
+    for (primitive, types, operands) in [
+        ("jl_array_grow_beg", "UInt64", "0x0000000000000001"),
+        ("jl_array_grow_at", "Int64, UInt64", "0, 0x0000000000000001"),
+    ] {
+        let text = format!(
+            "
+function f(x::Float64, n::Int64)::Float64
+1 ─ %1 = BBKit.new_array(Float64, 0)::Vector{{Float64}}
+└──      goto #2
+2 ─ %3 = φ (#1 => 1, #3 => %8)::Int64
+│   %4 = Base.sle_int(%3, n)::Bool
+└──      goto #4 if not %4
+3 ─      $(Expr(:foreigncall, :(:{primitive}), Nothing, svec(Any, {types}), 0, :(:ccall), :(%1), {operands}))::Nothing
+│        Base.arrayset(true, %1, x, 1)::Vector{{Float64}}
+│   %8 = Base.add_int(%3, 1)::Int64
+└──      goto #2
+4 ─ %10 = Base.arrayref(true, %1, n)::Float64
+└──      return %10
+end
+"
+        );
+        let module = verified(&text).unwrap();
+        let limits = Limits { memory: 4 << 20, ..Limits::default() };
+        let args = [Value::from(1.5), Value::from(20_000_i64)];
+        let options = RunOptions::default().engine(Engine::Native).limits(limits);
+        let (value, _) =
+            bbkit::run(&module, "f", &args, &options).unwrap_or_else(|error| panic!("{primitive}: {error}"));
+        assert_eq!(value.as_float(), Some(1.5));
+    }
 }

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use ircode::primitives::{Compute, Primitive};
 use ircode::tangents::TangentTypes;
 use ircode::wording::counted;
-use ircode::{IRCode, Module, Name, Scalar, Type, unqualified};
+use ircode::{IRCode, Module, Name, Scalar, Type, is_undef, unqualified};
 
 use crate::error::RunErrorKind;
 use crate::globals::Globals;
@@ -361,9 +361,7 @@ impl<'m> Runtime<'m> {
                     _ => Err(expected("a number")),
                 }
             }
-            (Type::Array(array), [Value::Text(undef) | Value::Function(undef), dims @ ..])
-                if matches!(unqualified(undef), "undef" | "UndefInitializer()") =>
-            {
+            (Type::Array(array), [Value::Text(undef) | Value::Function(undef), dims @ ..]) if is_undef(undef) => {
                 arrays::undefined_array(self, &array.element, Some(array.rank), dims)
             }
             (Type::String, [Value::String(_)]) => Ok(args.first().cloned().unwrap_or(Value::Nothing)),

@@ -2,7 +2,7 @@
 
 use crate::constant::{Constant, is_identifier};
 use crate::module::{Module, method_of};
-use crate::name::Name;
+use crate::name::{Name, unqualified};
 use crate::names::Names;
 use crate::operand::{GlobalRef, Operand};
 use crate::primitives::{self, Primitive, Scope};
@@ -57,6 +57,17 @@ impl<F> Module<F> {
                 }
             }
         }
+    }
+
+    /// Whether a call of this type makes an array whose elements are not there yet, `Vector{Float64}(undef, n)`, by its
+    /// first argument.
+    pub fn makes_undefined<N: Names>(&self, ty: &Type, args: &[Operand<N>]) -> bool {
+        let name = match args.first() {
+            Some(Operand::Global(global)) => &global.name,
+            Some(Operand::Constant(Constant::Text(text) | Constant::Function(text))) => text,
+            _ => return false,
+        };
+        matches!(ty, Type::Array(_)) && is_undef(name)
     }
 
     /// The type that an operand names.
@@ -376,4 +387,13 @@ pub fn is_same_function(a: &str, b: &str) -> bool {
         matches!(module, Some("Base" | "Core" | "Main"))
     };
     a == b || is_with_module(a, b) || is_with_module(b, a)
+}
+
+/// Whether this is how code names the value that stands for the elements of a new array, `undef`.
+///
+/// ```
+/// assert!(ircode::is_undef("Core.undef") && ircode::is_undef("UndefInitializer()"));
+/// ```
+pub fn is_undef(path: &str) -> bool {
+    matches!(unqualified(path), "undef" | "UndefInitializer()")
 }

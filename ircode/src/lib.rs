@@ -46,7 +46,7 @@ mod view;
 pub mod wording;
 
 pub use call_graph::CallGraph;
-pub use callee::{Callee, is_same_function};
+pub use callee::{Callee, is_same_function, is_undef};
 pub use cfg::{BasicBlock, Cfg};
 pub use closures::Parameters;
 pub use code::{IRCode, InsertError, NewNode};

@@ -5,6 +5,7 @@ use hashbrown::HashMap;
 use ircode::primitives::{Compute, Primitive, Scope};
 use ircode::{Callee, Constant, Module, Name, Operand, Stmt, Type};
 
+use crate::analyses::method_choice::methods_named;
 use crate::manager::{Context, run_on_function};
 use crate::rules::{RuleKind, RuleTable};
 use crate::{
@@ -43,6 +44,9 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let module = context.module;
     let rules = RuleTable::of_primitives(module).map_err(|error| PassError::because(NAME, context.function, error))?;
     let mut linked: Vec<(InstId, Operand<Ids>)> = Vec::new();
+    // Invokes that do not name their instance, of functions of which there are methods: which one it is, the types of
+    // the arguments decide.
+    let mut chosen: Vec<(InstId, Stmt<Ids>)> = Vec::new();
     let mut looking: HashMap<Name, bool> = HashMap::new();
     for (id, inst) in bb.all_insts() {
         let (callee, instance, args) = match &inst.stmt {
@@ -93,10 +97,23 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         };
         match instance.filter(|name| is_method && module.function_index(name).is_some()) {
             Some(name) => linked.push((id, Operand::global("", name))),
-            None => linked.extend(by_type.map(|callee| (id, callee))),
+            None => {
+                linked.extend(by_type.map(|callee| (id, callee)));
+                if let (Stmt::Invoke(invoke), Some(Callee::Unknown(path))) = (&inst.stmt, &known)
+                    && instance.is_none()
+                    && methods_named(module, path).is_some_and(|methods| !methods.is_empty())
+                {
+                    chosen.push((id, Stmt::call(invoke.callee.clone(), invoke.args.iter().cloned())));
+                }
+            }
         }
     }
-    let changed = !linked.is_empty();
+    let changed = !linked.is_empty() || !chosen.is_empty();
+    for (id, call) in chosen {
+        if let Some(stmt) = bb.stmt_mut(id) {
+            *stmt = call;
+        }
+    }
     for (id, callee) in linked {
         match bb.stmt_mut(id) {
             Some(Stmt::Invoke(invoke)) => invoke.callee = callee,

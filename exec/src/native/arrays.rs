@@ -10,7 +10,7 @@ pub(super) mod resized;
 mod shadows;
 pub(super) mod slices;
 pub(super) mod stacks;
-mod vector_ends;
+mod vector_lengths;
 
 use std::sync::Arc;
 

@@ -151,9 +151,7 @@ impl Classifier<'_> {
                     let rule = lookup("convert").and_then(|primitive| self.rule(primitive, &args));
                     rule.map_or(Operation::Unknown, |(rule, bindings)| Operation::Rule { rule, bindings, args })
                 }
-                (Type::Array(_), [undef, ..]) if matches!(undef.as_constant(), Some(Constant::Text(_))) => {
-                    Operation::Zero
-                }
+                (ty, args) if self.module.makes_undefined(ty, args) => Operation::Zero,
                 _ => self.construct(&ty, args),
             },
             _ => Operation::Unknown,
@@ -174,13 +172,17 @@ impl Classifier<'_> {
                 _ => Operation::Unknown,
             },
             (Head::TheException, _) => Operation::Exception,
+            (Head::CopyAst, [value]) => Operation::Copy(value.clone()),
             (
                 Head::Boundscheck
                 | Head::StaticParameter
                 | Head::Leave
                 | Head::PopException
                 | Head::IsDefined
-                | Head::ThrowUndefIfNot,
+                | Head::ThrowUndefIfNot
+                | Head::Cfunction
+                | Head::Const
+                | Head::GlobalDecl,
                 _,
             ) => Operation::Steps,
             (head, _) if head.is_for_compiler() => Operation::Steps,

@@ -250,6 +250,7 @@ impl Classifier<'_> {
                 }
                 Operation::Call { function, args }
             }
+            Some(Callee::Type(ty)) if self.module.makes_undefined(&ty, args) => Operation::Allocate,
             Some(Callee::Type(ty)) => self.construct(&ty, args),
             _ => Operation::Unknown,
         }
@@ -302,6 +303,7 @@ impl Classifier<'_> {
                 _ => Operation::Unknown,
             },
             Type::NamedTuple(_) | Type::Tuple(_) => Operation::Aggregate(fields.to_vec()),
+            // From Julia 1.11 on: a place in memory and the dimensions.
             Type::Array(_) => Operation::Part { of: fields.first().cloned().unwrap_or_else(Operand::nothing) },
             _ => Operation::Unknown,
         }

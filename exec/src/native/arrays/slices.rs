@@ -187,7 +187,7 @@ impl FunctionCompiler<'_, '_> {
         (self.at(data, offset, &parts.element), count)
     }
 
-    fn move_elements(&mut self, element: &Layout, to: ir::Value, from: ir::Value, count: ir::Value) {
+    pub(super) fn move_elements(&mut self, element: &Layout, to: ir::Value, from: ir::Value, count: ir::Value) {
         let bytes = self.builder.ins().imul_imm_s(count, i64::from(element.size));
         let helper = self.compiler.helper(Helper::Move, self.builder.func);
         self.builder.ins().call(helper, &[to, from, bytes]);

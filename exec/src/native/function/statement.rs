@@ -280,7 +280,7 @@ impl FunctionCompiler<'_, '_> {
         if let Some(value) = self.restore_primitive(primitive, &operands)? {
             return Ok(value);
         }
-        if let Some(value) = self.vector_end_primitive(primitive, &operands)? {
+        if let Some(value) = self.vector_length_primitive(primitive, &operands)? {
             return Ok(value);
         }
         if let Some(value) = self.shadow_primitive(primitive, &operands, annotated)? {

@@ -605,13 +605,15 @@ impl Context {
         // SAFETY: the header has these words.
         let (mut data, room) = unsafe { (word(header + array::DATA as u64), word(header + array::CAPACITY as u64)) };
         if data == 0 || (room as usize) < values.len() {
-            let bytes = (element.size as usize).checked_mul(values.len()).ok_or_else(|| out_of_memory(self))?;
+            // What becomes longer again and again is not given new memory each time.
+            let room = if data == 0 { values.len() } else { values.len().max((room as usize).saturating_mul(2)) };
+            let bytes = (element.size as usize).checked_mul(room).ok_or_else(|| out_of_memory(self))?;
             let Some(place) = self.memory.take(bytes.max(16)) else { return Err(out_of_memory(self)) };
             data = place.as_ptr() as u64;
             // SAFETY: the header has these words.
             unsafe {
                 set_word(header + array::DATA as u64, data);
-                set_word(header + array::CAPACITY as u64, values.len() as u64);
+                set_word(header + array::CAPACITY as u64, room as u64);
             }
         }
         // SAFETY: the header has this word.
