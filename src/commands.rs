@@ -89,8 +89,8 @@ pub(crate) fn diagnose(text: &str) {
     if text.is_empty() {
         return;
     }
-    let text =
-        if text.starts_with("error") || text.starts_with("warning") { text.into() } else { format!("error: {text}") };
+    let says_what_it_is = ["error:", "error[", "warning:", "warning["].iter().any(|start| text.starts_with(start));
+    let text = if says_what_it_is { text.into() } else { format!("error: {text}") };
     // If standard error is closed there is nobody to tell.
     let _ = writeln!(std::io::stderr().lock(), "{}", text.trim_end());
 }

@@ -1,6 +1,6 @@
 //! Comparing programs up to renaming.
 
-mod align;
+pub(crate) mod align;
 mod keys;
 mod matching;
 mod refinement;

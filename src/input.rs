@@ -1,7 +1,7 @@
 //! Reading programs: text or JSON, told apart by content.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bbcode::{BBCode, ConversionError, Ids};
 use exec::RunError;
@@ -39,6 +39,8 @@ pub struct Input {
     pub maps: Vec<SourceMap>,
     /// The number of the text's first line in the file, counted from 1.
     pub first_line: usize,
+    /// Where the lines of the text start, once somebody asked.
+    line_starts: OnceLock<Vec<usize>>,
 }
 
 /// Why a program cannot be read.
@@ -101,7 +103,16 @@ impl Input {
     /// A program that was not read from text.
     pub fn of_module(path: &str, module: Module<IRCode>) -> Input {
         let maps = Vec::new();
-        Input { path: path.into(), source: "".into(), cleaned: None, module, bbcode: None, maps, first_line: 1 }
+        Input {
+            path: path.into(),
+            source: "".into(),
+            cleaned: None,
+            module,
+            bbcode: None,
+            maps,
+            first_line: 1,
+            line_starts: OnceLock::new(),
+        }
     }
 
     /// A program that was read from a dump of BBCode.
@@ -136,6 +147,12 @@ impl Input {
             }
         }
         Ok(module)
+    }
+
+    /// The same program, where the text that was read is a part of a file that begins with this line.
+    pub(crate) fn beginning_at(mut self, first_line: usize) -> Input {
+        self.first_line = first_line;
+        self
     }
 
     /// Reads a file; `-` is standard input.
@@ -183,6 +200,7 @@ impl Input {
             bbcode: None,
             maps: parsed.functions,
             first_line: 1,
+            line_starts: OnceLock::new(),
         })
     }
 
@@ -193,7 +211,7 @@ impl Input {
             true => Input::of_bbcode(path, from_json(text).map_err(fail)?)?,
             false => Input::of_module(path, from_json(text).map_err(fail)?),
         };
-        Ok(Input { source: text.into(), ..read })
+        Ok(Input { source: text.into(), line_starts: OnceLock::new(), ..read })
     }
 
     /// Adds a copy of the method of a closure or of a callable struct that [takes what it is called
@@ -249,7 +267,7 @@ impl Input {
         let label = place.map(|place| in_function(&error.function, place.block)).unwrap_or_default();
         let diagnostic = Diagnostic::error(span, format!("{}: {}", error.pass, error.message), label);
         let diagnostic = Diagnostic { help: error.help.clone(), ..diagnostic };
-        self.drawn(&[diagnostic]).trim_end().to_string()
+        self.drawn(diagnostic).trim_end().to_string()
     }
 
     /// A message about a statement, drawn on its line where that is known.
@@ -259,7 +277,7 @@ impl Input {
         match (self.find(function, statement, None), block) {
             (Some(span), Some(block)) => {
                 let diagnostic = Diagnostic::error(span, message, in_function(function, block));
-                self.drawn(&[diagnostic]).trim_end().to_string()
+                self.drawn(diagnostic).trim_end().to_string()
             }
             _ => format!("`{function}`, {statement}: {message}"),
         }
@@ -272,7 +290,7 @@ impl Input {
             return error.to_string();
         };
         let diagnostic = Diagnostic::error(span, error.kind.to_string(), in_function(&place.function, place.block));
-        format!("{}{}", self.drawn(&[diagnostic]).trim_end(), error.callers())
+        format!("{}{}", self.drawn(diagnostic).trim_end(), error.callers())
     }
 
     /// What an error of a derivative rule says that stands in this file, drawn on its line where that is known.
@@ -280,7 +298,7 @@ impl Input {
         let Some(rule) = &error.rule else { return error.to_string() };
         let message = format!("`{rule}`: {}", error.kind);
         if let Some(span) = error.statement.and_then(|statement| self.find(rule, statement, None)) {
-            return self.drawn(&[Diagnostic::error(span, message, "here")]).trim_end().to_string();
+            return self.drawn(Diagnostic::error(span, message, "here")).trim_end().to_string();
         }
         let parameter = match &error.kind {
             RuleErrorKind::ParameterType { name: Some(name), given, .. } => Some(format!("{name}::{given}")),
@@ -304,7 +322,7 @@ impl Input {
             }
         };
         match header() {
-            Some(span) => self.drawn(&[Diagnostic::error(span, message, "here")]).trim_end().to_string(),
+            Some(span) => self.drawn(Diagnostic::error(span, message, "here")).trim_end().to_string(),
             None => format!("{}: {message}", self.path),
         }
     }
@@ -314,9 +332,20 @@ impl Input {
         self.cleaned.as_ref().unwrap_or(&self.source)
     }
 
-    /// Diagnostics, drawn on the lines of the source.
-    fn drawn(&self, diagnostics: &[Diagnostic]) -> String {
-        render_from_line(self.text(), self.first_line, Some(&self.path), diagnostics)
+    /// A diagnostic, drawn on its lines of the source. Only these are looked at.
+    fn drawn(&self, diagnostic: Diagnostic) -> String {
+        let text = self.text();
+        let starts = self.line_starts.get_or_init(|| {
+            let newlines = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
+            std::iter::once(0).chain(newlines.map(|(at, _)| at + 1)).collect()
+        });
+        let Range { start, end } = diagnostic.span;
+        let line = starts.partition_point(|&first| first <= start).max(1);
+        let from = starts.get(line - 1).copied().unwrap_or(0);
+        let behind = starts.partition_point(|&first| first <= end.max(start));
+        let lines = text.get(from..starts.get(behind).copied().unwrap_or(text.len())).unwrap_or_default();
+        let diagnostic = Diagnostic { span: start - from..end.max(start) - from, ..diagnostic };
+        render_from_line(lines, self.first_line + line - 1, Some(&self.path), &[diagnostic])
     }
 
     /// Where a statement stands in the source, or else the one from which it was made.
@@ -350,7 +379,7 @@ impl Input {
                         label: violation.check.condition().into(),
                         help: violation.help.clone(),
                     };
-                    text.push_str(&self.drawn(&[diagnostic]));
+                    text.push_str(&self.drawn(diagnostic));
                 }
                 None => text.push_str(&violation_line(&self.path, function, violation)),
             }

@@ -15,12 +15,13 @@ impl Input {
     /// Reads a file piece by piece, and calls `visit` with each: a piece holds a function, or declarations (all those
     /// of a dump together, at its end), and all errors know their place in the whole file. `-` is standard input.
     ///
-    /// A text is cut behind each function with a header; one without such functions is a single piece.
+    /// A text is cut behind each function with a header; one without such functions is a single piece. A piece of text
+    /// that cannot be read is an error by itself, and the next one is read.
     ///
     /// # Errors
     ///
-    /// [`InputError`]. Pieces before the error have been visited by then.
-    pub fn read_pieces(path: &str, visit: &mut dyn FnMut(Input)) -> Result<(), InputError> {
+    /// [`InputError`] if nothing more can be read. Pieces before the error have been visited by then.
+    pub fn read_pieces(path: &str, visit: &mut dyn FnMut(Result<Input, InputError>)) -> Result<(), InputError> {
         let unreadable = |message: String| InputError::Unreadable { path: path.into(), message };
         if path == "-" {
             return read(path, BufReader::new(std::io::stdin()), visit);
@@ -30,7 +31,10 @@ impl Input {
     }
 }
 
-fn read(path: &str, mut input: impl BufRead, visit: &mut dyn FnMut(Input)) -> Result<(), InputError> {
+/// What is done with each piece.
+type Visit<'v> = &'v mut dyn FnMut(Result<Input, InputError>);
+
+fn read(path: &str, mut input: impl BufRead, visit: Visit<'_>) -> Result<(), InputError> {
     let unreadable = |message: String| InputError::Unreadable { path: path.into(), message };
     let start = input.fill_buf().map_err(|error| unreadable(error.to_string()))?;
     let text = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(start);
@@ -40,7 +44,7 @@ fn read(path: &str, mut input: impl BufRead, visit: &mut dyn FnMut(Input)) -> Re
     }
 }
 
-fn read_dump(path: &str, input: impl Read, visit: &mut dyn FnMut(Input)) -> Result<(), InputError> {
+fn read_dump(path: &str, input: impl Read, visit: Visit<'_>) -> Result<(), InputError> {
     let fail = |error: JsonError| InputError::Json { path: path.into(), error };
     let mut reader = DumpReader::new(input);
     let bbcode = reader.representation().map_err(fail)? == BBCode::REPRESENTATION;
@@ -63,7 +67,7 @@ fn read_dump(path: &str, input: impl Read, visit: &mut dyn FnMut(Input)) -> Resu
                 module.declare(declaration.clone()).map_err(twice)?;
             }
             if module.declarations().next().is_some() {
-                visit(Input::of_module(path, module));
+                visit(Ok(Input::of_module(path, module)));
             }
             return Ok(());
         };
@@ -72,7 +76,7 @@ fn read_dump(path: &str, input: impl Read, visit: &mut dyn FnMut(Input)) -> Resu
                 return Err(twice(DefinedTwice(function.name.clone())));
             }
         }
-        visit(input);
+        visit(Ok(input));
     }
 }
 
@@ -127,7 +131,7 @@ fn second_function(path: &str, text: &str, first_line: usize, name: &Name) -> In
     InputError::Text { path: path.into(), error: TextError { diagnostics, source: text.into() }, first_line }
 }
 
-fn read_text(path: &str, mut input: impl BufRead, visit: &mut dyn FnMut(Input)) -> Result<(), InputError> {
+fn read_text(path: &str, mut input: impl BufRead, visit: Visit<'_>) -> Result<(), InputError> {
     let unreadable = |message: String| InputError::Unreadable { path: path.into(), message };
     let mut names: BTreeSet<Name> = BTreeSet::new();
     let (mut piece, mut first_line, mut line_number) = (Vec::new(), 1, 0);
@@ -153,19 +157,20 @@ fn read_text(path: &str, mut input: impl BufRead, visit: &mut dyn FnMut(Input)) 
         // Behind the last function there may be nothing but comments.
         let blank = text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
         if !(blank && pieces > 0 && length == 0) {
-            if pieces > 0 && !is_cut {
-                // A listing without header may have words around it, but not in a file of functions.
-                let both = format!("{}{text}", before.0);
-                Input::parse(path, &both, &[]).map_err(|error| error.at_line(before.1))?;
-            }
-            let read = Input::parse(path, text, &[]).map_err(|error| error.at_line(first_line))?;
-            for function in read.module.functions() {
-                if !names.insert(function.name.clone()) {
-                    return Err(second_function(path, text, first_line, &function.name));
+            // A listing without header may have words around it, but not in a file of functions.
+            let alone = match pieces > 0 && !is_cut {
+                true => Input::parse(path, &format!("{}{text}", before.0), &[]).map(|_| ()),
+                false => Ok(()),
+            };
+            let read = alone.map_err(|error| error.at_line(before.1)).and_then(|()| {
+                let read = Input::parse(path, text, &[]).map_err(|error| error.at_line(first_line))?;
+                match read.module.functions().iter().find(|function| !names.insert(function.name.clone())) {
+                    Some(twice) => Err(second_function(path, text, first_line, &twice.name)),
+                    None => Ok(read.beginning_at(first_line)),
                 }
-            }
+            });
             pieces += 1;
-            visit(Input { first_line, ..read });
+            visit(read);
             before = (text.into(), first_line);
         }
         if length == 0 {

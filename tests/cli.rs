@@ -94,6 +94,14 @@ fn a_dump_of_bbcode_keeps_its_switches_and_numbers() {
     let passed = bbkit(&["opt", "-", "--passes", "dead-code", "--as", "bbcode"], &valid);
     assert_eq!(stdout(&passed), shown, "{}", stderr(&passed));
     assert_eq!(stdout(&bbkit(&["run", "-", "--args", "[false]"], &valid)), "1.0\n");
+    // What is made of the switch is another program, in whose names it is told.
+    let folder = Folder::new("switches");
+    let lowered = stdout(&bbkit(&["opt", "-", "--passes", "lower-switch", "--as", "bbcode-json"], &valid));
+    let switches = folder.file("switches.json", std::str::from_utf8(&valid).unwrap());
+    let branches = folder.file("branches.json", &lowered);
+    let difference = bbkit(&["diff", &switches, &branches], b"");
+    assert!(stdout(&difference).contains("switch"), "{}", stdout(&difference));
+    assert_eq!(bbkit(&["diff", &switches, &switches], b"").status.code(), Some(0));
     let invalid = bbkit(&["verify", "-"], &dump("{\"arg\": 7}"));
     assert!(stderr(&invalid).contains("error[IR33]: -: f, block #3, %3:"), "{}", stderr(&invalid));
     // A switch that does not end its block cannot be lowered, so that there is no IRCode of it.

@@ -95,7 +95,7 @@ impl BBCode {
     }
 
     /// The line of the last statement of a block, for what is inserted behind it.
-    pub(crate) fn last_line(&self, block: BlockId) -> ircode::LineInfo {
+    pub fn last_line(&self, block: BlockId) -> ircode::LineInfo {
         self.last_inst(block).and_then(|last| self.inst(last)).map_or(ircode::LineInfo::NONE, |inst| inst.line)
     }
 }

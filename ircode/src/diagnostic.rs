@@ -80,14 +80,20 @@ pub fn render(source: &str, path: Option<&str>, diagnostics: &[Diagnostic]) -> S
 pub fn render_from_line(source: &str, first_line: usize, path: Option<&str>, diagnostics: &[Diagnostic]) -> String {
     let renderer = Renderer::plain();
     let mut out = String::new();
+    // Lines are counted on from the last place: neither that nor drawing must take time in proportion to the whole
+    // source for each.
+    let (mut counted, mut line) = (0, 1);
     for diagnostic in diagnostics {
-        // Only the lines concerned are handed on: drawing must not take time in proportion to the whole source.
         let start = floor_boundary(source, diagnostic.span.start);
+        if start < counted {
+            (counted, line) = (0, 1);
+        }
+        line += source.get(counted..start).map_or(0, |between| between.bytes().filter(|&b| b == b'\n').count());
+        counted = start;
         let end = floor_boundary(source, diagnostic.span.end.max(start));
         let from = source.get(..start).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1);
         let to = source.get(end..).and_then(|after| after.find('\n')).map_or(source.len(), |length| end + length);
         let lines = source.get(from..to).unwrap_or_default();
-        let (line, _) = line_and_column(source, start);
         let level = match diagnostic.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,

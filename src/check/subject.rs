@@ -2,8 +2,9 @@
 
 use exec::{Limits, Machine, RunErrorKind, Value, first_difference, float_place, tangent_floats, value_floats};
 use hashbrown::HashSet;
+use ircode::primitives::MemoryEffect;
 use ircode::tangents::{Tangent, TangentTypes};
-use ircode::{CallGraph, IRCode, Module, ScalarType, Type};
+use ircode::{CallGraph, IRCode, Module, Positions, ScalarType, Stmt, Type};
 use passes::reverse_mode::DerivativeNames;
 
 use crate::gradient::{run_error, takes_back};
@@ -43,6 +44,9 @@ pub(super) struct Pulled {
 /// What pullbacks left in shadows that held something before.
 pub(super) struct Filled {
     pub(super) filled: Vec<f64>,
+    /// Whether the forward pass took some of it out with the elements of an array that the function removes, and puts
+    /// others in their place.
+    pub(super) lost: bool,
     pub(super) once: Vec<f64>,
     pub(super) twice: Result<Vec<f64>, String>,
 }
@@ -71,12 +75,19 @@ pub(super) struct Subject<'s> {
 
 /// How far the smallest floats that a function and what it calls compute with are apart at one.
 pub(super) fn epsilon_inside(module: &Module<IRCode>, name: &str) -> f64 {
-    let root = module.function_index(name);
-    let reached = CallGraph::new(module).reachable(root).into_iter();
-    let functions = reached.filter_map(|position| module.functions().get(position));
-    let types = functions.flat_map(|function| function.body.stmts.types());
-    let floats: HashSet<ScalarType> = types.filter_map(Type::as_float).collect();
+    let types = statements_reached(module, name).filter_map(|(_, ty)| ty.as_float());
+    let floats: HashSet<ScalarType> = types.collect();
     floats.into_iter().map(|float| epsilon(module, &Type::from(float))).fold(f64::EPSILON, f64::max)
+}
+
+/// The statements, with their types, of a function and of those that it calls, directly or not.
+fn statements_reached<'m>(
+    module: &'m Module<IRCode>,
+    name: &str,
+) -> impl Iterator<Item = (&'m Stmt<Positions>, &'m Type)> {
+    let reached = CallGraph::new(module).reachable(module.function_index(name)).into_iter();
+    let functions = reached.filter_map(|position| module.functions().get(position));
+    functions.flat_map(|function| function.body.stmts.stmts().iter().zip(function.body.stmts.types()))
 }
 
 /// What is said of pullbacks that take back what their functions have changed.
@@ -285,6 +296,15 @@ impl<'s> Subject<'s> {
         Ok(false)
     }
 
+    /// Whether the function, or one that it calls, changes the lengths of arrays.
+    fn resizes(&self) -> bool {
+        let resizes = |stmt: &Stmt<Positions>| {
+            let primitive = self.module.primitive_call(stmt).map(|(primitive, _)| primitive.memory);
+            matches!(primitive, Some(MemoryEffect::Resize { .. }))
+        };
+        statements_reached(self.module, self.name).any(|(stmt, _)| resizes(stmt))
+    }
+
     /// The product of the seed with the derivative in a direction, by forward mode.
     pub(super) fn forward(&self, direction: &[Value]) -> Result<f64, GradientError> {
         let args = self.spread(&self.copies()?);
@@ -313,6 +333,7 @@ impl<'s> Subject<'s> {
         }
         let before = self.floats(&shadows)?;
         let result = machine.call(&self.names.forward, &operands)?;
+        let lost = self.resizes() && self.floats(&shadows)? != before;
         let parts = result.as_tuple().unwrap_or_default();
         let trace = parts.last().cloned().unwrap_or(Value::Nothing);
         let of_result = tangents.of(&self.result);
@@ -345,7 +366,7 @@ impl<'s> Subject<'s> {
             true => ONCE_ONLY.to_string(),
             false => error.to_string(),
         });
-        Ok(Filled { filled: before, once, twice })
+        Ok(Filled { filled: before, lost, once, twice })
     }
 }
 

@@ -49,7 +49,7 @@ impl CallOptions {
     pub(crate) fn prepare(&self, file: &str) -> Result<(Input, Name, Vec<Value>), Failure> {
         let mut input = Input::read(file)?;
         let json = parse_json("--args", &self.args)?;
-        let given: Order = self.params.iter().map(|name| Some(name.as_str().into())).collect();
+        let given: Order = self.params.iter().map(|name| Some(name.trim().into())).collect();
         if !given.is_empty() {
             if !input.is_listing() {
                 return fail("--params names the arguments of a listing without header; this file has headers");

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use bbcode::BBCode;
-use bbkit::{Change, DiffOptions, DiffRow, FunctionDiff, Input, diff, to_bbcode};
+use bbkit::{Change, DiffOptions, DiffRow, FunctionDiff, Input, diff};
 use clap::Args;
 use ircode::Module;
 use serde_json::json;
@@ -78,7 +78,7 @@ impl Diff {
         let mut input = Input::read(file)?;
         input.compact()?;
         let name = self.function.as_deref().map(|name| select(&mut input, Some(name))).transpose()?;
-        let mut module = to_bbcode(&input.module)?;
+        let mut module = input.to_bbcode()?;
         if let Some(function) = name.and_then(|name| module.function(&name).cloned()) {
             module = Module::new();
             module.add_function(function)?;

@@ -23,12 +23,19 @@ impl Roundtrip {
         read_once(&self.files)?;
         let (mut functions, mut statements, mut mismatches, mut unreadable) = (0, 0, 0, false);
         for file in &self.files {
-            let mut tables = Tables::default();
+            let (mut tables, mut broken) = (Tables::default(), false);
             let mut report = |name: &str, mismatch: Mismatch| {
                 mismatches += 1;
                 diagnose(&format!("{file}: {name}: {mismatch}"));
             };
-            let read = Input::read_pieces(file, &mut |input| {
+            let read = Input::read_pieces(file, &mut |piece| {
+                let input = match piece {
+                    Ok(input) => input,
+                    Err(error) => {
+                        broken = true;
+                        return diagnose(&error.to_string());
+                    }
+                };
                 tables.add(&input);
                 roundtrip_declarations(&input.module).into_iter().for_each(|mismatch| report("declarations", mismatch));
                 for function in input.module.functions() {
@@ -39,6 +46,8 @@ impl Roundtrip {
                 }
             });
             match read {
+                // Declarations may stand in what could not be read.
+                Ok(()) if broken => unreadable = true,
                 Ok(()) => {
                     for problem in tables.problems() {
                         report("declarations", Mismatch { way: "verify", problem });

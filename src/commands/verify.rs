@@ -26,8 +26,15 @@ impl Verify {
         let mut failed = false;
         for file in &self.files {
             let (mut count, mut violations) = (0, 0);
-            let mut tables = Tables::default();
-            let read = Input::read_pieces(file, &mut |input| {
+            let (mut tables, mut unreadable) = (Tables::default(), false);
+            let read = Input::read_pieces(file, &mut |piece| {
+                let input = match piece {
+                    Ok(input) => input,
+                    Err(error) => {
+                        unreadable = true;
+                        return diagnose(&error.to_string());
+                    }
+                };
                 tables.add(&input);
                 for function in input.module.functions() {
                     count += 1;
@@ -38,6 +45,7 @@ impl Verify {
                 }
             });
             match read {
+                Ok(()) if unreadable => failed = true,
                 Ok(()) => {
                     let problems = tables.problems();
                     problems.iter().for_each(|problem| diagnose(&format!("{problem}\n --> {file}")));

@@ -162,28 +162,39 @@ fn anchors(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
     increasing(&pairs)
 }
 
-/// A longest part of the pairs, which are sorted by the first element, that increases in the second as well.
-fn increasing(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    // The smallest last pair of an increasing run of each length, and for every pair the one before it in its run.
-    let mut last: Vec<usize> = Vec::new();
+/// A longest sequence of pairs in which both numbers increase; the first numbers do so already.
+pub(crate) fn increasing(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    // For each length the pair with which a sequence of it ends lowest, and for each pair the one before it.
+    let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
-    for (index, &(_, y)) in pairs.iter().enumerate() {
-        let length = last.partition_point(|&run| pairs[run].1 < y);
-        before.push(length.checked_sub(1).map(|shorter| last[shorter]));
-        match last.get_mut(length) {
-            Some(run) => *run = index,
-            None => last.push(index),
+    for (index, &(_, right)) in pairs.iter().enumerate() {
+        let at = ends.partition_point(|&end| pairs.get(end).is_some_and(|end| end.1 < right));
+        before.push(at.checked_sub(1).and_then(|at| ends.get(at)).copied());
+        match ends.get_mut(at) {
+            Some(end) => *end = index,
+            None => ends.push(index),
         }
     }
-    let mut run: Vec<(usize, usize)> =
-        std::iter::successors(last.last().copied(), |&index| before[index]).map(|index| pairs[index]).collect();
-    run.reverse();
-    run
+    let mut sequence: Vec<(usize, usize)> =
+        std::iter::successors(ends.last().copied(), |&index| before.get(index).copied().flatten())
+            .filter_map(|index| pairs.get(index).copied())
+            .collect();
+    sequence.reverse();
+    sequence
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_longest_sequence_is_found() {
+        let pairs = [(0, 3), (1, 0), (2, 1), (3, 7), (4, 2), (5, 9), (6, 8)];
+        let found = increasing(&pairs);
+        assert_eq!(found.len(), 4);
+        assert!(found.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 < pair[1].1));
+        assert!(increasing(&[]).is_empty());
+    }
 
     fn check(a: &[u64], b: &[u64]) -> usize {
         let pairs = align(a, b);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::listing::{Listing, Manner, Row};
+use crate::diff::align::increasing;
 
 /// The rows of both listings in the order in which they are drawn: in one line what is the same statement.
 pub(crate) struct Aligned {
@@ -37,27 +38,6 @@ fn between(
     let count = left.len().max(right.len());
     let pick = |range: &std::ops::Range<usize>, i: usize| (i < range.len()).then(|| range.start + i);
     lines.extend((0..count).map(|i| (pick(&left, i), pick(&right, i))));
-}
-
-/// A longest sequence of pairs in which both numbers increase; the first numbers do so already.
-fn increasing(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    // For each length the pair with which a sequence of it ends lowest, and for each pair the one before it.
-    let mut ends: Vec<usize> = Vec::new();
-    let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
-    for (index, &(_, right)) in pairs.iter().enumerate() {
-        let at = ends.partition_point(|&end| pairs.get(end).is_some_and(|end| end.1 < right));
-        before.push(at.checked_sub(1).and_then(|at| ends.get(at)).copied());
-        match ends.get_mut(at) {
-            Some(end) => *end = index,
-            None => ends.push(index),
-        }
-    }
-    let mut sequence: Vec<(usize, usize)> =
-        std::iter::successors(ends.last().copied(), |&index| before.get(index).copied().flatten())
-            .filter_map(|index| pairs.get(index).copied())
-            .collect();
-    sequence.reverse();
-    sequence
 }
 
 /// Both listings as the contents of two columns.
@@ -105,18 +85,4 @@ fn side(
     };
     let block_class = if row.first && !blocks.contains(&row.block) { alone } else { "" };
     row.write(out, manner, class, block_class);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::increasing;
-
-    #[test]
-    fn a_longest_sequence_is_found() {
-        let pairs = [(0, 3), (1, 0), (2, 1), (3, 7), (4, 2), (5, 9), (6, 8)];
-        let found = increasing(&pairs);
-        assert_eq!(found.len(), 4);
-        assert!(found.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 < pair[1].1));
-        assert!(increasing(&[]).is_empty());
-    }
 }

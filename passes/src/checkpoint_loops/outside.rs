@@ -57,7 +57,7 @@ impl Outside {
         region: &Region,
         segment: &Function<BBCode>,
     ) -> Result<(), EditError> {
-        let line = bb.last_inst(region.header).and_then(|last| bb.inst(last)).map_or(LineInfo::NONE, |inst| inst.line);
+        let line = bb.last_line(region.header);
         // Control may come from another loop, and go to one.
         let left = |&block: &BlockId| self.left.get(&(block, region.header)).copied().unwrap_or(block);
         let before: Vec<BlockId> = region.before.iter().map(left).collect();

@@ -37,7 +37,7 @@ pub(super) fn segment(
     argtypes.extend(region.inputs.iter().map(|input| input.ty.clone()));
     let mut to = BBCode::new(argtypes);
     (to.debuginfo, to.julia) = (bb.debuginfo.clone(), bb.julia);
-    let line = bb.last_inst(region.header).and_then(|last| bb.inst(last)).map_or(LineInfo::NONE, |inst| inst.line);
+    let line = bb.last_line(region.header);
     let start = to.push_block();
     let blocks: HashMap<BlockId, BlockId> = region.blocks.iter().map(|&block| (block, to.push_block())).collect();
     let around = to.push_block();

@@ -456,11 +456,9 @@ impl<'a> Transform<'a> {
                 for direction in 0..self.directions() {
                     let mut each = Vec::with_capacity(args.len());
                     for arg in args {
-                        each.push(match self.source(arg, direction) {
-                            Ok(Source::Tangent(tangent, _)) => Some(tangent),
-                            Ok(_) => None,
-                            // A rule that does not look at the operand says nothing wrong.
-                            Err(failure) => return Err(failure),
+                        each.push(match self.source(arg, direction)? {
+                            Source::Tangent(tangent, _) => Some(tangent),
+                            _ => None,
                         });
                     }
                     tangents.push(each);

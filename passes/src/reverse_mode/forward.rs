@@ -219,7 +219,7 @@ impl Forward<'_, '_> {
         }
         let mut emit = match (next, self.bb.block_of(id)) {
             (None, Some(block)) => {
-                let line = last_line(&self.bb, block);
+                let line = self.bb.last_line(block);
                 Emitter::new(&mut self.bb, block, line)
             }
             (next, _) => Emitter::before(&mut self.bb, next.unwrap_or(id)),
@@ -283,7 +283,7 @@ impl Forward<'_, '_> {
         for counted in plan.ways.counted.iter().filter(|counted| plan.inductions.control(counted.header).is_none()) {
             let blocks = (plan.block(counted.header), plan.block(counted.before), plan.block(counted.latch));
             let (Some(header), Some(before), Some(latch)) = blocks else { continue };
-            let line = last_line(&self.bb, header);
+            let line = self.bb.last_line(header);
             let empty = NewInstruction::new(Stmt::phi(std::iter::empty()), Type::INT64).with_line(line);
             let count = self.bb.insert_at_start(header, empty)?;
             let mut emit = Emitter::new(&mut self.bb, latch, line);
@@ -315,7 +315,7 @@ impl Forward<'_, '_> {
             let preds = plan.predecessors(number);
             let edges = preds.iter().enumerate().filter_map(|(edge, &pred)| Some((edge, plan.block(pred)?)));
             let phi = Stmt::phi(edges.map(|(edge, pred)| (pred, Some(choice(edge, preds.len())))));
-            let line = last_line(&self.bb, block);
+            let line = self.bb.last_line(block);
             let phi = NewInstruction::new(phi, choice_type(preds.len())).with_line(line);
             let made = self.bb.insert_at_start(block, phi)?;
             self.made.insert(Saved::Edge(number), Operand::Value(made));
@@ -339,7 +339,7 @@ impl Forward<'_, '_> {
         let stack = |field: usize| stacks.get(&field).cloned().unwrap_or_else(Operand::nothing);
         for number in plan.ways.relevant_blocks() {
             let Some(block) = plan.block(number) else { continue };
-            let line = last_line(&self.bb, block);
+            let line = self.bb.last_line(block);
             if let Some(saves) = &plan.saves[number]
                 && let Travel::Stack(field) = saves.travel
             {
@@ -381,7 +381,7 @@ impl Forward<'_, '_> {
         stacks: &HashMap<usize, Operand<Ids>>,
     ) -> Generated<()> {
         let plan = self.plan;
-        let line = last_line(&self.bb, block);
+        let line = self.bb.last_line(block);
         let mut fields: Vec<Operand<Ids>> = vec![Operand::nothing(); plan.fields.len()];
         for (&field, stack) in stacks {
             fields[field] = stack.clone();
@@ -425,7 +425,7 @@ impl Forward<'_, '_> {
     pub(super) fn unused_flag(&mut self, block: BlockId) -> Generated<Operand<Ids>> {
         let ty = Type::Ref(std::sync::Arc::new(Type::BOOL));
         let new = Stmt::expr(Head::New, [type_operand(ty.clone()), Operand::Constant(Constant::bool(false))]);
-        let line = last_line(&self.bb, block);
+        let line = self.bb.last_line(block);
         Ok(Operand::Value(Emitter::new(&mut self.bb, block, line).stmt(new, ty)?))
     }
 
@@ -449,10 +449,6 @@ impl Forward<'_, '_> {
         self.bb.replace(ret, Stmt::ret(results))?;
         Ok(())
     }
-}
-
-fn last_line(bb: &BBCode, block: BlockId) -> LineInfo {
-    bb.last_inst(block).and_then(|last| bb.inst(last)).map_or(LineInfo::NONE, |inst| inst.line)
 }
 
 /// What the old entry took from Julia's virtual predecessor comes from the new one now.

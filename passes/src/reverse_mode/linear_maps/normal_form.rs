@@ -32,10 +32,6 @@ pub(in crate::reverse_mode) fn normalize(
     Ok(())
 }
 
-fn line_of_last(bb: &BBCode, block: BlockId) -> LineInfo {
-    bb.last_inst(block).and_then(|last| bb.inst(last)).map_or(LineInfo::NONE, |inst| inst.line)
-}
-
 /// Lets all returns go to one block, where a φ takes what each returned.
 fn unite_returns(bb: &mut BBCode) -> Result<(), EditError> {
     let blocks: Vec<BlockId> = bb.cfg().order().to_vec();
@@ -53,7 +49,7 @@ fn unite_returns(bb: &mut BBCode) -> Result<(), EditError> {
     }
     let exit = bb.push_block();
     let ty = Type::union(returned.iter().map(|(_, _, value)| bb.operand_type(value)));
-    let line = returned.last().map_or(LineInfo::NONE, |(block, _, _)| line_of_last(bb, *block));
+    let line = returned.last().map_or(LineInfo::NONE, |(block, _, _)| bb.last_line(*block));
     let entries = returned.iter().map(|(block, _, value)| (*block, Some(value.clone())));
     let phi = NewInstruction::new(Stmt::phi(entries.collect::<Vec<_>>()), ty).with_line(line);
     let phi = bb.push(exit, phi)?;
@@ -74,7 +70,7 @@ pub(crate) fn free_entry(bb: &mut BBCode) -> Result<(), EditError> {
     if bb.cfg().predecessors(entry).next().is_none() {
         return Ok(());
     }
-    let line = line_of_last(bb, entry);
+    let line = bb.last_line(entry);
     let new = bb.insert_block_before(entry)?;
     bb.push(new, NewInstruction::new(Stmt::goto(entry), Type::Any).with_line(line))?;
     crate::reverse_mode::forward::move_virtual_edge(bb, entry, new)

@@ -34,7 +34,7 @@ impl Forward<'_, '_> {
         for number in plan.ways.relevant_blocks() {
             let several = plan.relevant_predecessors(number).len() > 1;
             if let (true, Some(block)) = (several && plan.traces.has_trace(number), plan.block(number)) {
-                let line = self.line_of_last(block);
+                let line = self.bb.last_line(block);
                 let phi = NewInstruction::new(Stmt::phi(std::iter::empty()), plan.block_enum(number)).with_line(line);
                 let phi = self.bb.insert_at_start(block, phi)?;
                 made.traces.insert(number, Operand::Value(phi));
@@ -76,10 +76,6 @@ impl Forward<'_, '_> {
         Ok(())
     }
 
-    fn line_of_last(&self, block: BlockId) -> LineInfo {
-        self.bb.last_inst(block).and_then(|last| self.bb.inst(last)).map_or(LineInfo::NONE, |inst| inst.line)
-    }
-
     /// Makes the stacks of the nests behind a block that have several entries.
     fn begin_nests(&mut self, number: usize, made: &mut Made) -> Generated<()> {
         let plan = self.plan;
@@ -96,7 +92,7 @@ impl Forward<'_, '_> {
     fn at(&mut self, spot: Spot) -> Emitter<'_> {
         match spot {
             Spot::EndOf(block) => {
-                let line = self.line_of_last(block);
+                let line = self.bb.last_line(block);
                 Emitter::new(&mut self.bb, block, line)
             }
             Spot::StartOf(block) => {
@@ -166,7 +162,7 @@ impl Forward<'_, '_> {
         let mut captured = self.captured(block)?;
         captured.extend(plan.parts(number, None).into_iter().map(|part| self.part(part, made)));
         let function = Operand::global("Main", &plan.names.pullback);
-        let line = self.line_of_last(block);
+        let line = self.bb.last_line(block);
         let args = std::iter::once(function).chain(captured);
         let pullback = Emitter::new(&mut self.bb, block, line).own("partial_apply", args, plan.trace_type())?;
         self.return_beside(block, pullback)
