@@ -94,7 +94,8 @@ impl BBCode {
         }
     }
 
-    /// The line of the last statement of a block, for what is inserted behind it.
+    /// The line of the last statement of a block, for what is inserted behind it; none if the block is empty or not
+    /// there.
     pub fn last_line(&self, block: BlockId) -> ircode::LineInfo {
         self.last_inst(block).and_then(|last| self.inst(last)).map_or(ircode::LineInfo::NONE, |inst| inst.line)
     }

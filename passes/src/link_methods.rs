@@ -38,8 +38,10 @@ pub(crate) fn run_on_all(module: &mut Module<BBCode>, entries: &[&Name]) -> Pass
 /// there was one.
 ///
 /// Dumps of Julia's code name their functions by signature, `helper(::Float64)`, and an invoke there names
-/// `Main.helper` with that instance. Primitives stay primitives on numbers, as they have rules. A value that is called
-/// and has the type of a function is that function; a closure stays the value that is called, see [`lambda_lifting`].
+/// `Main.helper` with that instance. One that names no instance, of a function with methods in the module, becomes a
+/// call: the types of the arguments decide which of them it is. Primitives stay primitives on numbers, as they have
+/// rules. A value that is called and has the type of a function is that function; a closure stays the value that is
+/// called, see [`lambda_lifting`].
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let module = context.module;
     let rules = RuleTable::of_primitives(module).map_err(|error| PassError::because(NAME, context.function, error))?;
