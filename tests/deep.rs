@@ -302,8 +302,8 @@ fn declared_types_may_be_nested_deep() {
     }
 }
 
-/// Each node of a tree is one of two structs, and that the first does not fit shows only behind what is below it: what is
-/// below is read once, whichever the node is, and a value that fits nowhere is told by what is wrong in it.
+/// Each node of a tree is one of two structs, and that the first does not fit shows only behind what is below it: what
+/// is below is read once, whichever the node is, and a value that fits nowhere is told by what is wrong in it.
 #[test]
 fn unions_within_unions_are_read_in_one_go() {
     let node =

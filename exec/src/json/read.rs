@@ -100,9 +100,9 @@ type OfUnion = (Type, Result<Value>);
 /// One reading of a value, as far as it has come.
 struct Reader<'r, 'm> {
     machine: &'r Machine<'m>,
-    /// By the address of a list or an object of the JSON, the unions that it was read as, with what came of it. A member
-    /// that does not fit after all has read what the next one reads again: with unions within unions that would be
-    /// twice the work for each level.
+    /// By the address of a list or an object of the JSON, the unions that it was read as, with what came of it. A
+    /// member that does not fit after all has read what the next one reads again: with unions within unions that would
+    /// be twice the work for each level.
     of_unions: RefCell<BTreeMap<*const Json, Vec<OfUnion>>>,
 }
 

@@ -146,8 +146,8 @@ fn fenced(text: &str) -> Option<String> {
     })
 }
 
-/// What stands in comments of several lines that have a listing: if there is one nowhere else, nothing else is read. The
-/// comment may open on the first line of the listing, and close on the last. What is printed behind the place of a
+/// What stands in comments of several lines that have a listing: if there is one nowhere else, nothing else is read.
+/// The comment may open on the first line of the listing, and close on the last. What is printed behind the place of a
 /// macro, `#= REPL[2]:1 =# @code_typed(f(1)) = CodeInfo(`, is in no comment.
 pub(super) fn in_block_comments(text: &str) -> Option<String> {
     if !text.contains("#=") || !text.contains("=#") {
@@ -186,8 +186,8 @@ enum Place {
     Edge,
 }
 
-/// The lines of a text, and for each of its comments whether it has a listing; `None` if there is none of several lines,
-/// or one that does not end.
+/// The lines of a text, and for each of its comments whether it has a listing; `None` if there is none of several
+/// lines, or one that does not end.
 fn commented(text: &str) -> Option<(Vec<Commented<'_>>, Vec<bool>)> {
     let mut lines = Vec::new();
     let mut has_listing: Vec<bool> = Vec::new();

@@ -507,8 +507,8 @@ impl<'a> Cursor<'a> {
         None
     }
 
-    /// `typeof(sin)`, the type of a function: a constant, as calls name the module of `typeof`. `is_function` says which
-    /// names without a module are taken for those of functions where the listing has no such argument.
+    /// `typeof(sin)`, the type of a function: a constant, as calls name the module of `typeof`. `is_function` says
+    /// which names without a module are taken for those of functions where the listing has no such argument.
     pub(super) fn function_type(&mut self, scope: &Scope, is_function: impl Fn(&str) -> bool) -> Option<Type> {
         let inside = self.rest().strip_prefix("typeof(")?;
         let name = inside.get(..inside.find(')')?)?;

@@ -1,5 +1,5 @@
-//! Vectors that grow and shrink, at their ends and in the middle, as `push!`, `popfirst!`, `insert!` and others of Julia's
-//! library make them.
+//! Vectors that grow and shrink, at their ends and in the middle, as `push!`, `popfirst!`, `insert!` and others of
+//! Julia's library make them.
 
 use cranelift_codegen::ir;
 use cranelift_codegen::ir::InstBuilder;
@@ -39,7 +39,7 @@ impl FunctionCompiler<'_, '_> {
             return Ok(None);
         };
         let length = self.load_word(parts.header, array::LENGTH);
-        // Where elements come or go, counted from 0.
+        // Where elements come or go, counted from 0; nothing where the last ones go, as none stand behind them.
         let place = match (primitive.name, at) {
             ("jl_array_sizehint", None) => return Ok(Some(self.unit(Type::Nothing))),
             ("jl_array_grow_end", None) => Some(length),
